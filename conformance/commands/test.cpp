@@ -103,15 +103,25 @@ Accepted<void> draft_profile(const testbed::Testbed& bench, const plan::RunResul
     return {};
 }
 
-// `mtu` is a number in a plan: one for another path MTU than the testbed's is made again.
+// `mtu` is a number in a plan: one for another path MTU than the testbed's is made again. So is a
+// thorough one, without the path MTUs that the device or the link does not allow.
 Accepted<plan::Plan> plan_for(const testbed::Testbed& bench, plan::Plan plan,
-                              plan::Selection& selection, std::span<const plan::ScriptFile> files) {
-    const wire::Mtu mtu = bench.environment({}).path_mtu;
-    if (mtu == selection.usual_mtu) return plan;
-    selection.usual_mtu = mtu;
+                              plan::Selection& selection, std::span<const plan::ScriptFile> files,
+                              bool thorough) {
+    const interpreter::Environment environment = bench.environment({});
+    const auto too_large = [&](wire::Mtu mtu) { return mtu > environment.largest_mtu; };
+    const auto dropped = thorough ? std::erase_if(selection.mtus, too_large) : 0;
+    if (environment.path_mtu == selection.usual_mtu && dropped == 0) return plan;
+    selection.usual_mtu = environment.path_mtu;
     auto again = plan::make_plan(selection, files);
     if (!again) return misused(again.error().text);
     return std::move(*again);
+}
+
+// Whoever selects cases of a thorough run wants no dialogues about everything else.
+bool explores_after(const TestOptions& options) {
+    return options.thorough && options.cases.empty() && options.rules.empty() &&
+           options.tags.empty() && !options.role;
 }
 
 Accepted<int> play_or_refuse(plan::Plan first_plan, plan::Selection selection,
@@ -125,19 +135,26 @@ Accepted<int> play_or_refuse(plan::Plan first_plan, plan::Selection selection,
     if (!faults) return std::unexpected(faults.error());
     auto bench = choose_testbed(options);
     if (!bench) return std::unexpected(bench.error());
-    const auto planned = plan_for(**bench, std::move(first_plan), selection, files);
+    const auto planned =
+        plan_for(**bench, std::move(first_plan), selection, files, options.thorough);
     if (!planned) return std::unexpected(planned.error());
     const plan::Plan& plan = *planned;
     if (options.shrink) {
         return shrink_first(**bench, plan, selection, *faults, options, console, err);
     }
     Report report(options);
-    const auto played = play(**bench, plan, selection, *profile, *faults, options, console, report);
+    auto played = play(**bench, plan, selection, *profile, *faults, options, console, report);
     if (!played) return std::unexpected(played.error());
-    const plan::RunResults& results = *played;
+    plan::RunResults& results = *played;
+    Accepted<std::monostate> explored;
+    if (explores_after(options) && results.run.complete) {
+        explored = explore_on(**bench, *profile, options, console, report, results);
+        results.run.complete = !command_line::StopOnSignal::requested();
+    }
     if (const auto written = report.finish(results); !written) {
         return std::unexpected(written.error());
     }
+    if (!explored) return std::unexpected(explored.error());
     if (const auto drafted = draft_profile(**bench, results, options, console); !drafted) {
         return std::unexpected(drafted.error());
     }
@@ -164,8 +181,8 @@ Accepted<int> run_or_refuse(const TestOptions& options, Console& console, std::F
         return 0;
     }
     if (options.explore) return explore(options, console);
-    if (options.runs != 0 || options.seconds != 0) {
-        return misused("--runs and --time limit --explore");
+    if (!options.thorough && (options.runs != 0 || options.seconds != 0)) {
+        return misused("--runs and --time limit --explore and --thorough");
     }
     const command_line::StopOnSignal stop; // from here on a signal leaves a report behind
     if (options.shrink && !options.dut.empty()) {

@@ -8,7 +8,6 @@
 #include <fmt/format.h>
 
 #include "conformance/commands/test_device.hpp"
-#include "conformance/commands/test_report.hpp"
 #include "conformance/commands/test_selection.hpp"
 #include "conformance/commands/text_file.hpp"
 #include "conformance/explorer/exploration.hpp"
@@ -72,10 +71,12 @@ explorer::Options explorer_options(const TestOptions& options, std::optional<pla
                               .profile = std::move(profile),
                               .today = std::move(today)};
     if (explore.profile) explore.timeout_scale *= explore.profile->time_scale;
+    const bool limited = options.runs != 0 || options.seconds != 0;
+    const double seconds = limited || !options.thorough ? options.seconds : kThoroughSeconds;
     if (options.runs != 0) explore.runs = options.runs;
-    if (options.seconds != 0) {
+    if (seconds != 0) {
         explore.time = std::chrono::duration_cast<std::chrono::nanoseconds>(
-            std::chrono::duration<double>(options.seconds));
+            std::chrono::duration<double>(seconds));
     }
     if (!explore.runs && !explore.time) explore.runs = kUsualRuns;
     return explore;
@@ -129,22 +130,14 @@ int list(const interpreter::Environment& under_test, const TestOptions& options,
 
 } // namespace
 
-Accepted<int> explore(const TestOptions& options, Console& console) {
-    const StopOnSignal stop;
-    auto profile = read_profile(options.dut.empty() ? std::string() : options.profile);
-    if (!profile) return std::unexpected(profile.error());
-    auto bench = choose_testbed(options);
-    if (!bench) return std::unexpected(bench.error());
-    interpreter::Environment under_test = (*bench)->environment({});
-    if (*profile) under_test = (*profile)->applied(std::move(under_test));
-    if (options.list) return list(under_test, options, console);
-    explorer::Exploration exploration(**bench, right_devices(options, under_test),
-                                      explorer_options(options, *std::move(profile), today()));
-    plan::RunResults results;
-    results.run = (*bench)->info();
-    Report report(options);
-    if (const auto begun = report.begin(results); !begun) return std::unexpected(begun.error());
-    console.say(reports::console_head(results.run));
+Accepted<std::monostate> explore_on(testbed::Testbed& bench, std::optional<plan::Profile> profile,
+                                    const TestOptions& options, Console& console, Report& report,
+                                    plan::RunResults& results) {
+    interpreter::Environment under_test = bench.environment({});
+    if (profile) under_test = profile->applied(std::move(under_test));
+    explorer::Exploration exploration(bench, right_devices(options, under_test),
+                                      explorer_options(options, std::move(profile), today()));
+    const std::size_t before = results.cases.size();
     const reports::ConsoleStyle style{.colour = options.colour, .quiet = options.quiet};
     const auto began = std::chrono::steady_clock::now();
     while (auto found = exploration.next()) {
@@ -157,14 +150,37 @@ Accepted<int> explore(const TestOptions& options, Console& console) {
         if (options.fail_fast) break;
     }
     const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - began;
-    results.timing.wall = std::chrono::duration_cast<wire::Duration>(wall);
+    results.timing.wall += std::chrono::duration_cast<wire::Duration>(wall);
+    console.say(summary_of(exploration, results.cases.size() - before, wall.count()));
+    const explorer::Counts& counts = exploration.counts();
+    if (counts.passed + counts.failed == 0 && !StopOnSignal::requested())
+        return unable("no dialogue reached a verdict");
+    return {};
+}
+
+Accepted<int> explore(const TestOptions& options, Console& console) {
+    const StopOnSignal stop;
+    auto profile = read_profile(options.dut.empty() ? std::string() : options.profile);
+    if (!profile) return std::unexpected(profile.error());
+    auto bench = choose_testbed(options);
+    if (!bench) return std::unexpected(bench.error());
+    if (options.list) {
+        interpreter::Environment under_test = (*bench)->environment({});
+        if (*profile) under_test = (*profile)->applied(std::move(under_test));
+        return list(under_test, options, console);
+    }
+    plan::RunResults results;
+    results.run = (*bench)->info();
+    Report report(options);
+    if (const auto begun = report.begin(results); !begun) return std::unexpected(begun.error());
+    console.say(reports::console_head(results.run));
+    const auto explored =
+        explore_on(**bench, *std::move(profile), options, console, report, results);
     results.run.complete = !StopOnSignal::requested();
-    console.say(summary_of(exploration, results.cases.size(), wall.count()));
     if (const auto written = report.finish(results); !written)
         return std::unexpected(written.error());
     if (StopOnSignal::requested()) return kExitInterrupted;
-    const explorer::Counts& counts = exploration.counts();
-    if (counts.passed + counts.failed == 0) return unable("no dialogue reached a verdict");
+    if (!explored) return std::unexpected(explored.error());
     return results.cases.empty() ? kExitSuccess : results.exit_code(options.strict, 0);
 }
 

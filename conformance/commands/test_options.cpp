@@ -84,6 +84,10 @@ void add_playing(Command& command, TestOptions& options) {
     command.flag("--explore", options.explore,
                  "Play random dialogues instead of cases, and shrink each failure to a script that "
                  "fails by itself; 1000 dialogues unless --runs or --time says otherwise");
+    command.flag("--thorough", options.thorough,
+                 "Play everything: slow cases too, each case over ip=4,6, psn=low,wrap and "
+                 "mtu=256,1024,4096 as far as the device allows; then, if no cases are selected, "
+                 "explore for a minute, or what --runs or --time says");
     command.number("--runs", options.runs, {1, 1'000'000'000}, "Explore this many dialogues",
                    {.value = "N"});
     command.number("--time", options.seconds, {0.1, 1'000'000}, "Explore for this long",
@@ -170,7 +174,7 @@ std::string repeat_options(const TestOptions& options) {
     for (const std::string& parameter : options.parameters)
         add("-D", plan::shell_word(parameter));
     if (options.timeout_scale != 1.0) add("--timeout-scale", fmt::to_string(options.timeout_scale));
-    if (options.slow) text += " --slow";
+    if (options.slow || options.thorough) text += " --slow";
     if (options.load) text += " --load";
     if (options.shared_fabric) text += " --shared-fabric";
     return text;

@@ -22,8 +22,9 @@ struct TestOptions {
     std::uint32_t repeat = 1;
     bool data_sheet = false; // also, or alone, the cases that measure
     bool explore = false;    // random dialogues instead of cases
+    bool thorough = false;   // the slow cases, every axis, then random dialogues
     std::uint64_t runs = 0;  // dialogues; 0: no limit
-    double seconds = 0;      // of exploring; 0: no limit
+    double seconds = 0;      // of exploring; 0: no limit, or kThoroughSeconds
     bool shrink = false;     // the first run that fails, instead of a report of all
     std::string shard;       // "2/5"; all if empty
     std::string dut_reset;   // a command for the shell that revives a dead device
@@ -61,6 +62,9 @@ struct TestOptions {
     std::string dut_lacks;                // "uc,sge>=2": the built-in engine without them
     std::string capture;                  // a pcapng of the whole run
 };
+
+// How long --thorough explores, unless --runs or --time says otherwise.
+inline constexpr double kThoroughSeconds = 60;
 
 void add_options(command_line::Command& command, TestOptions& options);
 // Of these the ones that say how to reach a device.

@@ -1,6 +1,7 @@
 #include "conformance/commands/test_selection.hpp"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 
 #include <fmt/format.h>
@@ -50,6 +51,23 @@ Accepted<double> share_in(std::string_view option, const std::string& text) {
     return percent / 100;
 }
 
+namespace {
+
+// Those of --over, and with --thorough every other one.
+std::vector<std::string> axes_of(const TestOptions& options) {
+    constexpr std::array<std::string_view, 3> kEvery{"ip=4,6", "psn=low,wrap", "mtu=256,1024,4096"};
+    std::vector<std::string> axes = options.over;
+    if (!options.thorough) return axes;
+    for (const std::string_view axis : kEvery) {
+        const std::string_view name = axis.substr(0, axis.find('=') + 1);
+        const auto same = [&](const std::string& asked) { return asked.starts_with(name); };
+        if (!std::ranges::any_of(options.over, same)) axes.emplace_back(axis);
+    }
+    return axes;
+}
+
+} // namespace
+
 Accepted<plan::Selection> selection_of(const TestOptions& options) {
     plan::Selection selection{.names = options.cases,
                               .excluded = options.excluded,
@@ -57,10 +75,10 @@ Accepted<plan::Selection> selection_of(const TestOptions& options) {
                               .tags = options.tags,
                               .role = options.role,
                               .repeat = options.repeat,
-                              .slow = options.slow,
+                              .slow = options.slow || options.thorough,
                               .load = options.load,
                               .shared_fabric = options.shared_fabric};
-    for (const std::string& axis : options.over) {
+    for (const std::string& axis : axes_of(options)) {
         if (const auto added = plan::add_axis(selection, axis); !added) {
             return misused(fmt::format("--over {}: {}", axis, added.error()));
         }

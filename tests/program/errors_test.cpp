@@ -293,7 +293,7 @@ TEST_CASE("errors: test, before anything is sent", "[program]") {
         {"veriroce test --mutant tver_not_cheked",
          "veriroce: unknown mutant 'tver_not_cheked'; did you mean "
          "'tver_not_checked'?"},
-        {"veriroce test --runs 3", "veriroce: --runs and --time limit --explore"},
+        {"veriroce test --runs 3", "veriroce: --runs and --time limit --explore and --thorough"},
         {"veriroce test --mutant nosuch",
          "veriroce: unknown mutant 'nosuch'; 'veriroce test --list-mutants' lists them"},
         {"veriroce test -i va", "veriroce: -i needs a device: name its agent with --dut HOST:PORT"},

@@ -1,4 +1,6 @@
 // `veriroce test` from the outside: its reports, and what a signal leaves of them.
+#include <algorithm>
+
 #include <catch2/catch.hpp>
 
 #include "tests/program/program.hpp"
@@ -64,6 +66,27 @@ TEST_CASE("run: what the explorer finds is a script that finds it again", "[prog
     }
     CHECK(scripts == 1);
     CHECK(place.listing().contains("out/results.json"));
+}
+
+TEST_CASE("run: a thorough run plays every axis, then dialogues", "[program]") {
+    const Workplace place;
+    const std::string axes = " --thorough --list";
+    const Outcome all = place.run("veriroce test rsp/gap-nak" + axes);
+    CHECK(all.out.find("rsp/gap-nak[ip=6,psn=wrap,mtu=4096]") != std::string::npos);
+    CHECK(std::ranges::count(all.out, '\n') == 2 * 2 * 3);
+    const Outcome fewer = place.run("veriroce test rsp/gap-nak --over ip=4" + axes);
+    CHECK(std::ranges::count(fewer.out, '\n') == 2 * 3);
+    // A device with a smaller port has no runs over larger path MTUs.
+    const Outcome small = place.run("veriroce test rsp/gap-nak --thorough --dut-lacks 'mtu>=2048'");
+    CHECK(small.code == 0);
+    CHECK(small.out.find("mtu=4096") == std::string::npos);
+    CHECK(small.out.find("dialogues") == std::string::npos); // a case is selected
+
+    const Outcome both = place.run("veriroce test --thorough --shard 1/300 --runs 20");
+    INFO(both.out);
+    CHECK(both.code == 0);
+    CHECK(both.out.find("\n20 dialogues, ") != std::string::npos);
+    CHECK(place.run("veriroce test rsp --time 3").code == 2);
 }
 
 TEST_CASE("run: a fault plan is checked, laid out, played and made small", "[program]") {
