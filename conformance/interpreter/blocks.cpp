@@ -204,13 +204,13 @@ Task<Met<>> play(Interpreter& interpreter, const script::AnyBlock& block, Span s
 }
 
 Task<Met<>> play(Interpreter& interpreter, const script::Unordered& block, Span span) {
-    std::vector<Awaited> open;
+    OpenLines open{.lines = {}, .span = span};
     for (const script::Statement& line : block.body) {
         std::optional<Awaited> one = co_await awaited(interpreter, line);
         if (!one) co_return unplayable(line.span, "this line does not wait");
-        open.push_back(std::move(*one));
+        open.lines.push_back(std::move(*one));
     }
-    co_await await_all(interpreter, std::move(open), span);
+    co_await await_all(interpreter, std::move(open));
     co_return Met<>{};
 }
 

@@ -1,7 +1,8 @@
-// Completions, events and states of the DUT: fetching them, their text, and whether a completion is
-// the one that a `done` line describes.
+// Completions, events, states and notifications: `done`, `event`, `state` and `notified` lines, and
+// fetching of the DUT what they wait for.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -13,8 +14,60 @@
 namespace veriroce::interpreter {
 
 class Interpreter;
+struct Awaited;
 struct CaseQp;
-struct Objects;
+struct OpenLines;
+struct Question;
+
+// `done`
+struct AwaitedCompletions {
+    const script::Done* line = nullptr;
+    Side side = Side::Dut;
+    std::int64_t next = 0; // id
+    std::int64_t last = 0;
+
+    // The DUT refused these posts, so that nothing is to come.
+    [[nodiscard]] bool none() const { return next > last; }
+};
+// `state`
+struct AwaitedState {
+    const script::State* line = nullptr;
+    Side side = Side::Dut;
+    std::optional<engine::QpState> seen;
+};
+// `event`
+struct AwaitedEvent {
+    const script::EventSeen* line = nullptr;
+};
+// `notified`
+struct AwaitedNotification {
+    const script::Notified* line = nullptr;
+    bool came = false;
+};
+
+// What waiting.hpp asks of each kind of line.
+Met<AwaitedCompletions> awaited_by(Interpreter& interpreter, const script::Done& line, Side side,
+                                   const CaseQp& qp);
+Task<Met<>> ask_for(Interpreter& interpreter, const Awaited& line, AwaitedCompletions& what,
+                    Question question);
+Task<Met<>> ask_for(Interpreter& interpreter, const Awaited& line, AwaitedState& what,
+                    Question question);
+Task<Met<>> ask_for(Interpreter& interpreter, const Awaited& line, AwaitedEvent& what,
+                    Question question);
+Task<Met<>> ask_for(Interpreter& interpreter, const Awaited& line, AwaitedNotification& what,
+                    Question question);
+Met<> take(Interpreter& interpreter, OpenLines& open, Awaited& line,
+           const AwaitedCompletions& what);
+Met<> take(Interpreter& interpreter, OpenLines& open, Awaited& line, const AwaitedState& what);
+Met<> take(Interpreter& interpreter, OpenLines& open, Awaited& line, const AwaitedEvent& what);
+Met<> take(Interpreter& interpreter, OpenLines& open, Awaited& line,
+           const AwaitedNotification& what);
+// Whether the queue's next completion is the one that the line waits for.
+Met<bool> is_there(Interpreter& interpreter, const Awaited& line, const AwaitedCompletions& what);
+Finding overdue(Interpreter& interpreter, const Awaited& line, const AwaitedCompletions& what);
+Finding overdue(Interpreter& interpreter, const Awaited& line, const AwaitedState& what);
+Finding overdue(Interpreter& interpreter, const Awaited& line, const AwaitedEvent& what);
+Finding overdue(Interpreter& interpreter, const Awaited& line, const AwaitedNotification& what);
 
 // Fetches the completions of the QP's CQ, waiting at most `wait` for the first. Gives each to its
 // own QP, because QPs may share the queue.
@@ -30,10 +83,5 @@ Task<Met<std::optional<engine::QpState>>> state_of_dut(Interpreter& interpreter,
 std::string completion_name(const dut::Completion& completion); // "recv completion id=3"
 std::string completion_text(const dut::Completion& completion); // "done recv id=3 status=..."
 std::string state_text(std::optional<engine::QpState> state);
-
-// How the completion differs from the line's for this id: every value.
-Met<std::vector<Difference>> differences(const Objects& objects, const CaseQp& qp,
-                                         const script::Done& line, std::int64_t id,
-                                         const dut::Completion& seen);
 
 } // namespace veriroce::interpreter

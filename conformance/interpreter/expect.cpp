@@ -8,7 +8,6 @@
 
 #include <fmt/format.h>
 
-#include "conformance/interpreter/awaited.hpp"
 #include "conformance/interpreter/clock.hpp"
 #include "conformance/interpreter/honest_peer.hpp"
 #include "conformance/interpreter/interpreter.hpp"
@@ -190,14 +189,13 @@ Met<> claim(Interpreter& interpreter, Awaited& line, std::size_t index) {
     return {};
 }
 
-Met<> take_packet(Interpreter& interpreter, std::span<Awaited> open, CaseQp& qp, std::size_t index,
-                  Span span) {
+Met<> take_packet(Interpreter& interpreter, OpenLines& open, CaseQp& qp, std::size_t index) {
     Entry& entry = interpreter.record()[index];
     const MatchContext context = context_of(interpreter, qp);
     const Awaited* only = nullptr; // the line that waits for a packet of this QP, if there is one
     std::size_t waiting = 0;
     Match why;
-    for (Awaited& line : open) {
+    for (Awaited& line : open.lines) {
         AwaitedPacket* packet = line.packet();
         if (packet == nullptr || line.met || line.qp != &qp) continue;
         auto matched = match(packet->next, entry, context);
@@ -224,7 +222,7 @@ Met<> take_packet(Interpreter& interpreter, std::span<Awaited> open, CaseQp& qp,
         ++qp.next;
         return {};
     }
-    const Span at = only == nullptr ? span : only->span;
+    const Span at = only == nullptr ? open.span : only->span;
     entry.remarks.push_back(fmt::format("not what line {} expects", at.line));
     if (only == nullptr) {
         Finding finding = unexpected_packet(qp, interpreter.record(), index, at);
@@ -273,8 +271,8 @@ MatchContext context_of(Interpreter& interpreter, const CaseQp& qp) {
     return context;
 }
 
-Met<AwaitedPacket> awaited_packet(Interpreter& interpreter, const script::ExpectPacket& line,
-                                  const CaseQp& qp, Span span) {
+Met<AwaitedPacket> awaited_by(Interpreter& interpreter, const script::ExpectPacket& line,
+                              const CaseQp& qp, Span span) {
     const auto length = length_of(interpreter.objects(), line, qp, span);
     if (!length) return std::unexpected(length.error());
     AwaitedPacket packet{
@@ -295,25 +293,29 @@ std::optional<std::int64_t> request_wanted(Interpreter& interpreter, const Await
     return *wanted;
 }
 
-Met<> take_packets(Interpreter& interpreter, std::span<Awaited> open, Span span) {
-    for (const Awaited& any : open) {
-        CaseQp& qp = *any.qp;
-        const auto waits = [&](const Awaited& line) {
-            return !line.met && line.qp == &qp && line.packet() != nullptr;
-        };
-        while (qp.next < qp.heard.size() && std::ranges::any_of(open, waits)) {
-            const Met<> met = take_packet(interpreter, open, qp, qp.heard[qp.next], span);
-            if (!met) return met;
-        }
+Task<Met<>> ask_for(Interpreter& /*interpreter*/, const Awaited& /*line*/, AwaitedPacket& /*what*/,
+                    Question /*question*/) {
+    co_return Met<>{};
+}
+
+Met<> take(Interpreter& interpreter, OpenLines& open, Awaited& line,
+           const AwaitedPacket& /*what*/) {
+    CaseQp& qp = *line.qp;
+    const auto waits = [&](const Awaited& other) {
+        return !other.met && other.qp == &qp && other.packet() != nullptr;
+    };
+    while (qp.next < qp.heard.size() && std::ranges::any_of(open.lines, waits)) {
+        const Met<> met = take_packet(interpreter, open, qp, qp.heard[qp.next]);
+        if (!met) return met;
     }
     return {};
 }
 
-Met<bool> packet_is_there(Interpreter& interpreter, const Awaited& line) {
+Met<bool> is_there(Interpreter& interpreter, const Awaited& line, const AwaitedPacket& what) {
     const CaseQp& qp = *line.qp;
     if (qp.next >= qp.heard.size()) return false;
-    const auto matched = match(line.packet()->next, interpreter.record()[qp.heard[qp.next]],
-                               context_of(interpreter, qp));
+    const auto matched =
+        match(what.next, interpreter.record()[qp.heard[qp.next]], context_of(interpreter, qp));
     if (!matched) return std::unexpected(matched.error());
     return matched->satisfied;
 }
@@ -367,8 +369,7 @@ Task<Met<>> compare_data(Interpreter& interpreter, const Awaited& line) {
         mismatch(line.span, std::move(differing), equal ? "these very bytes" : "other bytes"));
 }
 
-Finding overdue_packet(Interpreter& interpreter, const Awaited& line) {
-    const AwaitedPacket& packet = *line.packet();
+Finding overdue(Interpreter& interpreter, const Awaited& line, const AwaitedPacket& packet) {
     Record& record = interpreter.record();
     const std::string& name = line.qp->book.identity().name;
     Finding finding = missing(line.span, kind_text(packet.next.kind), line.patience);
