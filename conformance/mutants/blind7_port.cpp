@@ -166,6 +166,7 @@ constexpr std::array kMutants{
            .rule = "N-05",
            .level = "SHOULD",
            .description = "CNPs have no VLAN tag.",
+           .cases = "cnp/in-a-vlan",
            .make_filter = make<EditsSentDatagram<cnp_without_tag>>},
     Mutant{.name = "datagrams_never_solicited",
            .rule = "BTH-13",
@@ -183,6 +184,7 @@ constexpr std::array kMutants{
            .rule = "N-32",
            .level = "SHOULD",
            .description = "A DREQ that comes again gets no DREP.",
+           .cases = "cm/repeated-dreq",
            .make_filter = make<DreqAnsweredOnce>},
 };
 
