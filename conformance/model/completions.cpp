@@ -375,8 +375,8 @@ void Completions::sent(const Polled& polled, const Evidence& evidence, bool data
     if (!named) {
         tell("REQ-03", polled, "it came before any answer", "the peer must have acknowledged it");
     } else if (!data_arrived) {
-        tell("REQ-20", polled, "it came before all of its data",
-             "a READ or atomic completes with its response");
+        tell("REQ-20", polled, "it came before all of its response",
+             "a READ, atomic, FLUSH or ATOMIC WRITE completes with its response");
     }
 }
 

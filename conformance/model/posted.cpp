@@ -32,6 +32,11 @@ bool SendWork::asks_for_data() const {
            request.opcode == AtomicFetchAndAdd;
 }
 
+bool SendWork::asks_for_response() const {
+    using enum wire::WrOpcode;
+    return asks_for_data() || request.opcode == Flush || request.opcode == AtomicWrite;
+}
+
 std::uint64_t ReceiveWork::bytes() const {
     return bytes_of_pieces(request.sge);
 }

@@ -33,6 +33,8 @@ struct SendWork {
 
     // A READ or an atomic.
     [[nodiscard]] bool asks_for_data() const;
+    // For data, or for an empty READ response (EXT-02): no ACK answers it (REQ-20).
+    [[nodiscard]] bool asks_for_response() const;
     [[nodiscard]] std::int64_t last_psn() const { return first + packets - 1; }
 };
 

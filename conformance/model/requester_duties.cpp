@@ -165,9 +165,9 @@ void RequesterDuties::check_drained(const Packet& packet, const Qp& qp, const St
 
 // REQ-27
 void RequesterDuties::check_open(PacketLog& log, const Qp& qp, State& state, const SendWork& work) {
+    if (work.asks_for_response() && !state.first_read) state.first_read = work.first;
     if (!work.asks_for_data()) return;
     state.open.insert(work.first);
-    if (!state.first_read) state.first_read = work.first;
     const std::uint32_t most = qp.attributes.max_rd_atomic.value_or(0);
     if (most == 0 || state.open.size() <= most) return;
     log.add("REQ-27", std::has_single_bit(most) ? Must : Should, "outstanding",
@@ -411,7 +411,7 @@ void RequesterDuties::check_ack_request(const Qp& qp, const State& state) {
     const SendWork& last = qp.sends.back();
     const std::int64_t end = last.first + last.packets;
     const bool waits = last.packets > 0 && state.next_sent == end &&
-                       state.may_be_acknowledged < end && !last.asks_for_data();
+                       state.may_be_acknowledged < end && !last.asks_for_response();
     const bool asks = state.asked >= end;
     if (!waits || asks || state.wait) return;
     tell(qp, "BTH-18", last.signaled ? Must : Should, "ackreq",
@@ -424,7 +424,7 @@ void RequesterDuties::check_not_sent(const Qp& qp, const State& state) {
     if (next == nullptr || state.odd || state.wait || !state.open.empty()) return;
     if (state.acknowledged < state.next_sent) return;
     const bool may_read = qp.attributes.max_rd_atomic.value_or(0) > 0;
-    if (next->asks_for_data() && !may_read) return;
+    if (next->asks_for_response() && !may_read) return;
     const wire::Instant since = std::max({state.last_post, state.last_told, state.last_sent});
     if (story_.end - since < story_.setting.answer_time) return;
     tell(qp, "N-18", Must, "request",

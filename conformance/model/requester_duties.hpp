@@ -38,7 +38,7 @@ class RequesterDuties {
         std::uint64_t life = 0;
         std::int64_t next_sent = 0;  // the PSN after all that was sent
         std::set<std::int64_t> open; // READs and atomics without their answer, by first PSN
-        std::optional<std::int64_t> first_read; // the first READ or atomic that was sent
+        std::optional<std::int64_t> first_read; // the first that no ACK answers
         std::int64_t may_be_acknowledged = 0;   // the PSN after all that any answer names
         std::int64_t acknowledged = 0;          // that a plain answer acknowledges
         wire::Instant acknowledged_at;

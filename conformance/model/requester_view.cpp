@@ -51,7 +51,7 @@ void RequesterView::note_response(const Qp& qp, const Packet& packet, std::int64
     if (!plain || !refuses || evidence_.naks.size() == kMostNaks) return;
     // N-11: a READ or atomic before it must be answered first.
     const bool behind_open = std::ranges::any_of(qp.sends, [&](const SendWork& one) {
-        return one.first < psn && !one.done && one.asks_for_data();
+        return one.first < psn && !one.done && one.asks_for_response();
     });
     const bool named = psn > evidence_.acknowledged && psn < next_sent_;
     const auto index = std::ranges::count_if(qp.sends, [&](const SendWork& one) {
@@ -81,6 +81,8 @@ void RequesterView::response(Qp& qp, const Packet& packet, bool clear) {
         return one.first <= psn && psn < one.first + one.packets;
     });
     if (found == qp.sends.end() || found->done) return;
+    if (packet.packet->info().operation == wire::Operation::RdmaReadResponse)
+        read_responses_.insert(psn);
     std::vector<std::byte> data = bytes_for(*found, *packet.packet);
     if (data.empty()) return;
     const auto offset = static_cast<std::uint64_t>(psn - found->first) * wire::bytes_of(qp.mtu());
@@ -102,8 +104,11 @@ void RequesterView::response(Qp& qp, const Packet& packet, bool clear) {
 bool RequesterView::data_arrived(const SendWork& work) const {
     using enum wire::WrOpcode;
     const wire::WrOpcode opcode = work.request.opcode;
-    const bool waits = (opcode == RdmaRead && work.bytes > 0) || opcode == AtomicCmpAndSwp ||
-                       opcode == AtomicFetchAndAdd;
+    const bool empty = opcode == Flush || opcode == AtomicWrite || // EXT-02
+                       (opcode == RdmaRead && work.bytes == 0);
+    if (empty) return read_responses_.contains(work.first);
+    const bool waits =
+        opcode == RdmaRead || opcode == AtomicCmpAndSwp || opcode == AtomicFetchAndAdd;
     if (!waits) return true;
     const auto first = arrived_.lower_bound(work.first);
     const auto last = arrived_.lower_bound(work.first + work.packets);
@@ -128,6 +133,8 @@ void RequesterView::completed(const Qp& qp, const SendWork& work) {
         }
     }
     arrived_.erase(first, last);
+    read_responses_.erase(read_responses_.lower_bound(work.first),
+                          read_responses_.lower_bound(work.first + work.packets));
 }
 
 } // namespace veriroce::model

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <vector>
 
 #include "conformance/model/completions.hpp"
@@ -26,7 +27,7 @@ class RequesterView {
     void response(Qp& qp, const Packet& packet, bool clear);
     // The model does not know whether the QP took a response.
     void loosen() { evidence_.uncertain = true; }
-    // Whether all data came for which a READ or an atomic waits.
+    // Whether all came for which a READ, an atomic, a FLUSH or an ATOMIC WRITE waits.
     [[nodiscard]] bool data_arrived(const SendWork& work) const;
     [[nodiscard]] const Evidence& evidence() const { return evidence_; }
     // The work request, or a later one, completed with success.
@@ -46,6 +47,7 @@ class RequesterView {
     Counters& counters_;
     std::uint64_t origin_ = 0;
     std::map<std::int64_t, Arrived> arrived_; // by PSN
+    std::set<std::int64_t> read_responses_;   // PSNs of those that came
     Evidence evidence_;
     std::int64_t next_sent_ = 0; // the PSN after all that the device sent
 };

@@ -79,8 +79,14 @@ std::span<const Mutant> blind6() {
     return sample;
 }
 
-std::array<std::span<const Mutant>, 6> blind_samples() {
-    return {blind(), blind2(), blind3(), blind4(), blind5(), blind6()};
+std::span<const Mutant> blind7() {
+    static const std::vector<Mutant> sample =
+        members_of({blind7_responder, blind7_requester, blind7_port});
+    return sample;
+}
+
+std::array<std::span<const Mutant>, 7> blind_samples() {
+    return {blind(), blind2(), blind3(), blind4(), blind5(), blind6(), blind7()};
 }
 
 std::span<const Mutant> lawful() {

@@ -96,6 +96,20 @@ TEST_CASE("completions: nothing completes before its answer", "[model][REQ-03]")
     CHECK(after(scene, {send_done(1), read}) == "REQ-20 completion");
 }
 
+TEST_CASE("completions: a FLUSH and an ATOMIC WRITE wait for their READ response",
+          "[model][REQ-20]") {
+    for (const auto opcode : {wire::WrOpcode::Flush, wire::WrOpcode::AtomicWrite}) {
+        Scene scene;
+        scene.post(opcode, 1, 0, 8);
+        dut::Completion done = send_done(1);
+        done.opcode = wire::WcOpcode::AtomicWrite;
+        scene.sent("ACKNOWLEDGE", 0);
+        CHECK(after(scene, {done}) == "REQ-20 completion");
+        scene.sent("RDMA_READ_RESPONSE_ONLY", 0);
+        CHECK(after(scene, {done}) == "");
+    }
+}
+
 TEST_CASE("completions: receives complete in order with the message's values", "[model][N-21]") {
     CHECK(after(two_receives(), {received(1), received(2)}) == "");
     CHECK(after(two_receives(), {received(2), received(1)}) != "");

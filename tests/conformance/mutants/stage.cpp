@@ -3,6 +3,8 @@
 #include <catch2/catch.hpp>
 #include <fmt/format.h>
 
+#include "dissector/wire/management.hpp"
+
 namespace veriroce::mutants::test {
 
 namespace {
@@ -66,7 +68,7 @@ void Stage::create(const Scene& scene) {
 
 void Stage::create_qp() {
     engine::QpDescription description{
-        .pd = pd_, .type = scene_.type, .send_cq = cq_, .recv_cq = cq_};
+        .pd = pd_, .type = scene_.type, .send_cq = cq_, .recv_cq = cq_, .gsi = scene_.gsi};
     if (scene_.shared) description.srq = srq_;
     const auto created = engine_.create_qp(description).value();
     const auto report = engine_.query_qp(created).value();
@@ -102,7 +104,7 @@ void Stage::connect(std::uint32_t first_request, std::uint32_t first_sent) {
                                      .traffic_class = scene_.traffic_class,
                                      .vlan = scene_.vlan.transform(vlan_of)};
     if (scene_.type == QpType::Ud) {
-        modify({.state = QpState::Init, .qkey = qkey});
+        modify({.state = QpState::Init, .qkey = scene_.gsi ? std::nullopt : std::optional(qkey)});
         modify({.state = QpState::Rtr});
         modify({.state = QpState::Rts, .sq_psn = wire::Psn(first_sent)});
         return;
@@ -165,7 +167,7 @@ wire::Packet Stage::packet(Operation operation, Position position, std::uint32_t
                   .psn = wire::Psn(psn)};
     packet.headers = packet.info().headers;
     packet.aeth = {.syndrome = wire::Syndrome::ack(wire::kNoCredits), .msn = {1}};
-    packet.deth = {.qkey = qkey, .source_qp = here().peer};
+    packet.deth = {.qkey = scene_.gsi ? wire::kGsiQkey : qkey, .source_qp = here().peer};
     packet.imm = {.value = psn};
     auto& body = bodies_.emplace_back(bytes, static_cast<std::byte>(psn));
     body.resize(bytes + packet.bth.pad);
@@ -287,6 +289,35 @@ wire::Rkey Stage::bind(const engine::Access& access) {
     return *key;
 }
 
+wire::Rkey Stage::register_apart(const engine::Access& access) {
+    const auto domain = engine_.create_pd().value();
+    const auto region = engine_.register_region(domain, memory_, base, access).value();
+    filter_->region_registered({.mr = region.mr,
+                                .pd = domain,
+                                .rkey = region.rkey,
+                                .address = base,
+                                .memory = memory_,
+                                .access = access});
+    return region.rkey;
+}
+
+engine::Engine::Window Stage::window() {
+    return engine_.allocate_window(pd_, engine::WindowType::Type2).value();
+}
+
+engine::SendRequest Stage::bind_request(std::uint64_t id, engine::MwId mw, wire::Rkey key,
+                                        std::uint64_t offset) const {
+    return {.id = id,
+            .opcode = engine::WrOpcode::BindMw,
+            .sges = {},
+            .rkey = key,
+            .mw = mw,
+            .bind = engine::BindInfo{.mr = own_.mr,
+                                     .address = base + offset,
+                                     .length = 256,
+                                     .access = {.remote_read = true}}};
+}
+
 void Stage::wait() {
     const auto next = engine_.next_timeout();
     if (!next) {
@@ -298,7 +329,7 @@ void Stage::wait() {
     speak();
 }
 
-void Stage::completions() {
+void Stage::completions(bool lengths_of_reads) {
     while (const auto completion = engine_.poll_completion(cq_)) {
         std::vector<engine::Completion> seen;
         filter_->completions(*completion, seen);
@@ -312,6 +343,10 @@ void Stage::completions() {
                 if (one.source_qp && *one.source_qp != first_peer)
                     text_ += fmt::format(" from QP {:#x}", one.source_qp->value);
             }
+            if (one.invalidated_rkey)
+                text_ += fmt::format(" revoked {:#x}", one.invalidated_rkey->value);
+            if (data && lengths_of_reads && one.opcode == engine::WcOpcode::RdmaRead)
+                text_ += fmt::format(" {} bytes", one.byte_len);
             if (one.qp != qp()) text_ += " of another QP";
             text_ += '\n';
         }
@@ -374,6 +409,11 @@ void Stage::note(const engine::OwnedDatagram& datagram) {
         text_ += fmt::format(", P_Key {:#x}", packet->bth.pkey.value);
     if (packet->bth.dest_qp != first_peer)
         text_ += fmt::format(", to QP {:#x}", packet->bth.dest_qp.value);
+    constexpr std::size_t rejected_at = 32; // which message a REJ rejects
+    if (packet->bth.dest_qp == wire::kGsiQpn && packet->payload().size() > rejected_at) {
+        text_ += fmt::format(", rejects {}",
+                             std::to_integer<unsigned>(packet->payload()[rejected_at]) >> 6);
+    }
     const wire::Envelope envelope = parsed->envelope();
     if (envelope.dscp != 0) text_ += fmt::format(", DSCP {}", envelope.dscp);
     if (envelope.ecn != 0) text_ += fmt::format(", ECN {}", envelope.ecn);

@@ -28,6 +28,7 @@ struct Scene {
     std::uint8_t traffic_class = 0;
     std::optional<std::uint16_t> vlan;
     bool sends = true; // false: the QP stays in RTR
+    bool gsi = false;  // UD: the QP is QP 1
 };
 
 class Stage final : public Device {
@@ -83,7 +84,13 @@ class Stage final : public Device {
     // A second path: the addresses of `alternate_to_device` count after a migration.
     void load_alternate();
     [[nodiscard]] wire::Envelope alternate_to_device() const;
+    // The same on the whole memory, in a protection domain that no QP has.
+    wire::Rkey register_apart(const engine::Access& access);
     wire::Rkey bind(const engine::Access& access);
+    // A window of type 2, and a request to bind it to 256 bytes of the region.
+    engine::Engine::Window window();
+    engine::SendRequest bind_request(std::uint64_t id, engine::MwId mw, wire::Rkey key,
+                                     std::uint64_t offset) const;
     engine::Sge piece(std::uint64_t offset, std::uint32_t bytes) const {
         return {.address = base + offset, .length = bytes, .lkey = own_.lkey};
     }
@@ -92,7 +99,7 @@ class Stage final : public Device {
     void pass(wire::Duration time) { now_ += time; }
     // Lets time pass to the next timer. Writes "idle" where no timer runs.
     void wait();
-    void completions();
+    void completions(bool lengths_of_reads = false);
     void events();
     void notification();
     // "at 300: 7": a byte of the region.
