@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <cassert>
+#include <functional>
 #include <iterator>
 #include <map>
 #include <set>
 #include <span>
+#include <string>
+#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
@@ -159,7 +162,22 @@ std::vector<std::string> repetition_notes(const std::vector<CaseResult>& cases, 
     return notes;
 }
 
+std::string_view group_of(std::string_view id) {
+    return id.substr(0, id.find('/'));
+}
+
+// The groups in the order in which the parts, one after another, have them.
+std::map<std::string, std::size_t, std::less<>> group_places(const std::vector<Part>& parts) {
+    std::map<std::string, std::size_t, std::less<>> places;
+    for (const Part& part : parts) {
+        for (const CaseResult& one : part.results.cases)
+            places.try_emplace(std::string(group_of(one.id)), places.size());
+    }
+    return places;
+}
+
 void merge_cases(Merged& merged, std::vector<Part>& parts) {
+    const auto places = group_places(parts);
     // One of each part in turn: so shards were made.
     std::map<std::string, std::size_t> place_of;
     std::vector<std::vector<Repetition>> runs;
@@ -175,6 +193,10 @@ void merge_cases(Merged& merged, std::vector<Part>& parts) {
             runs[place->second].push_back({part, std::move(result)});
         }
     }
+    // A part can have other groups than another, such as a data sheet: they stay together.
+    std::ranges::stable_sort(runs, {}, [&](const std::vector<Repetition>& run) {
+        return places.find(group_of(run.front().result.id))->second;
+    });
     std::size_t several = 0;
     std::vector<std::string> differing;
     for (std::vector<Repetition>& run : runs) {

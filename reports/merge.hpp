@@ -25,7 +25,8 @@ struct Merged {
 
 // Runs with one id are repetitions: the gravest verdict counts (gravity() of saved_run.hpp, the
 // first of several), and the others are its other plays; measures and counts are joined. Shards in
-// their order give the order of the plan. There must be at least one part.
+// their order give the order of the plan, and the runs of a group stay together. There must be at
+// least one part.
 Merged merge(std::vector<Part> parts);
 
 } // namespace veriroce::reports

@@ -3,6 +3,8 @@
 // {packets, findings, violations, trees, lanes}: packets and the first two as in results.json.
 
 const SILENCE_NS = 20e3;   // that the ladder shows as a gap
+const PAPER_PIECE = 150;   // pixels of a ladder that stay on one page
+const NARROW_CHARACTER = 6.63; // pixels of a character on a phone
 const FOLD_FROM = 6;       // like packets in a row
 const MOST_ARROWS = 4000;  // of one ladder; a table of a million rows helps nobody
 
@@ -92,13 +94,38 @@ function ladderRows(marked, unfolded) {
   return rows;
 }
 
+const laneLine = (x, from, to) =>
+  drawn("line", {class: "rail", x1: x, x2: x, y1: from, y2: to, stroke: "var(--soft)", "stroke-width": 1.2});
+
+// Paper: a drawing that is higher than a page leaves pages blank and is cut anywhere, so its rows go
+// to drawings of a few rows each, one below the other.
+function cutForPaper(svg) {
+  const {width, height} = svg.viewBox.baseVal;
+  const lines = [...svg.querySelectorAll("line.rail")].map(line => line.x1.baseVal.value);
+  const rows = [...svg.children].filter(node => !node.matches("line.rail"))
+    .map(node => ({node, top: node.getBBox().y})).sort((a, b) => a.top - b.top);
+  const pieces = [{top: 0, nodes: []}];
+  for (const {node, top} of rows) {
+    if (top - pieces.at(-1).top > PAPER_PIECE && node.matches(".packet")) pieces.push({top, nodes: []});
+    pieces.at(-1).nodes.push(node);
+  }
+  svg.replaceWith(...pieces.map(({top, nodes}, place) => {
+    const end = pieces[place + 1]?.top ?? height;
+    const piece = drawn("svg", {viewBox: `0 ${top} ${width} ${end - top}`});
+    piece.append(...lines.map(x => laneLine(x, Math.max(26, top), place + 1 < pieces.length ? end : end - 8)), ...nodes);
+    return piece;
+  }));
+}
+addEventListener("beforeprint", () => document.querySelectorAll(".ladder > svg").forEach(cutForPaper));
+addEventListener("afterprint", () => redraw?.());
+
 // Who is on the left and who on the right.
 const lanes = detail => detail.lanes ?? ["tester", "device"];
 
 function ladder(detail, marked, side, available) {
   const width = Math.max(340, available - 2);
   const narrow = width < 560;
-  const left = narrow ? 58 : 96;
+  const left = narrow ? 66 : 96;
   const right = narrow ? width - 14 : width - 170;
   const middle = (left + right) / 2;
   const [near, far] = lanes(detail);
@@ -166,7 +193,7 @@ function ladder(detail, marked, side, available) {
     y += 24;
   }
   for (const x of [left, right]) {
-    svg.prepend(drawn("line", {x1: x, x2: x, y1: 26, y2: y, stroke: "var(--soft)", "stroke-width": 1.2}));
+    svg.prepend(laneLine(x, 26, y));
   }
   svg.append(drawn("text", {x: left, y: 17, "text-anchor": "middle", class: "lane"}, near),
     drawn("text", {x: right, y: 17, "text-anchor": narrow ? "end" : "middle", class: "lane"}, far));
@@ -197,7 +224,9 @@ function arrow(group, one, at) {
     ? drawn("path", {d: `M${end - 5} ${bottom - 5}l10 10m0-10l-10 10`, stroke: colour, "stroke-width": 2.2, fill: "none"})
     : drawn("path", {d: `M${far} ${bottom}l${-forward * 9} -4.5v8z`, fill: colour}));
   const short = one.rest.replace(/(^| )(va|rkey)=\S+/g, "").trim();
-  const label = `${one.again ? "↻ " : ""}${one.name} ${at.narrow ? short.replace(/(^| )(len|dmalen|msn)=\S+/g, "") : short}`;
+  let label = `${one.again ? "↻ " : ""}${one.name} ${at.narrow ? short.replace(/(^| )(len|dmalen|msn)=\S+/g, "") : short}`;
+  const room = Math.floor((at.right - at.left - 12) / NARROW_CHARACTER);
+  if (at.narrow && label.length > room) label = label.slice(0, room - 1) + "…"; // whole below
   group.append(drawn("text", {
     x: at.middle, y: at.y + 4, "text-anchor": "middle", "font-size": at.narrow ? 11 : 12.5,
     "font-weight": one.bad ? 700 : 400, style: `fill:${colour}`,

@@ -94,12 +94,13 @@ function showMeasures() {
 // Each measure as a line from its least to its most, with its median, on a logarithmic scale.
 function plot(measures) {
   const width = 380;
+  const edge = 26; // half of a label
   const row = 16;
   const height = row * measures.length + 26;
   const values = measures.flatMap(one => [one.least, one.most]).filter(ns => ns > 0);
   const low = Math.floor(Math.log10(Math.min(...values)));
   const high = Math.max(low + 1, Math.ceil(Math.log10(Math.max(...values))));
-  const x = ns => 6 + (Math.log10(Math.max(ns, 10 ** low)) - low) / (high - low) * (width - 40);
+  const x = ns => edge + (Math.log10(Math.max(ns, 10 ** low)) - low) / (high - low) * (width - 2 * edge);
   const svg = drawn("svg", {
     viewBox: `0 0 ${width} ${height}`, width: "100%", role: "img",
     "aria-label": "The measures above, on a logarithmic scale",
@@ -142,7 +143,8 @@ function row(run) {
 function showList() {
   const found = sorted.filter(matches);
   byId("found").textContent = `${found.length} of ${plural(head.runs.length, "run")}`
-    + (filter.group ? ` in ${filter.group}` : "") + (filter.verdict ? `, ${filter.verdict} only` : "");
+    + (filter.group ? ` in ${filter.group}` : "") + (filter.verdict ? `, ${filter.verdict} only` : "")
+    + (found.length > filter.shown ? `; the first ${filter.shown} are shown` : "");
   for (const button of document.querySelectorAll("[aria-pressed]")) {
     const same = (button.dataset.verdict ?? null) === filter.verdict
       && (button.dataset.group ?? null) === filter.group && (filter.verdict || filter.group);
@@ -299,6 +301,18 @@ byId("clear").addEventListener("click", () => {
 });
 byId("more").addEventListener("click", () => {
   filter.shown += MORE_ROWS;
+  showList();
+});
+// Paper has no button for more: it gets all runs but those that are PASS or SKIP.
+let shownOnScreen = null;
+addEventListener("beforeprint", () => {
+  shownOnScreen = filter.shown;
+  const telling = sorted.filter(matches).filter(run => run.verdict !== "PASS" && run.verdict !== "SKIP");
+  filter.shown = Math.max(filter.shown, telling.length);
+  showList();
+});
+addEventListener("afterprint", () => {
+  filter.shown = shownOnScreen ?? filter.shown;
   showList();
 });
 let resizing;

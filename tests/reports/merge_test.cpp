@@ -94,6 +94,17 @@ TEST_CASE("merge: shards give the plan again", "[reports]") {
           std::vector<std::string>{"merged from 2 runs: one, two", "nothing was offloaded"});
 }
 
+TEST_CASE("merge: the runs of a group stay together, the first part's groups first", "[reports]") {
+    const CaseResult pass = passed();
+    std::vector<Part> parts(2);
+    parts[0] = {"suite", run_of({named(pass, "b/1"), named(pass, "b/2"), named(pass, "a/1")})};
+    parts[1] = {"sheet", run_of({named(pass, "sheet/1"), named(pass, "b/3")})};
+    std::vector<std::string> ids;
+    for (const CaseResult& one : merge(std::move(parts)).results.cases)
+        ids.push_back(one.id);
+    CHECK(ids == std::vector<std::string>{"b/1", "b/2", "b/3", "a/1", "sheet/1"});
+}
+
 TEST_CASE("merge: of repetitions the gravest verdict counts, and says so", "[reports]") {
     std::vector<Part> parts(4);
     parts[0] = {"a", run_of({named(passed(), "x")})};

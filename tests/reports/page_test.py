@@ -115,6 +115,10 @@ def comparisons(browser, folder, pictures):
     browser.run("const s = document.querySelector('input[type=search]'); s.value = 'rsp'; s.dispatchEvent(new Event('input'))")
     check(texts(browser, "table.wall tbody th") == ["rsp/gap-nak"], "the search finds other cases")
     check("capability raw" in texts(browser, ".changes th"), "capabilities that differ are not shown")
+    browser.resize(400, 900)
+    narrow = browser.run("Math.min(...[...document.querySelectorAll('#devices td')].map(cell => cell.clientWidth))")
+    check(narrow >= 100, f"on a phone a device's column is {narrow} pixels wide")
+    browser.resize(1300, 900)
     plots(browser, 2)
     calm(browser, "a matrix")
     for name in ("sheet", "diff", "matrix"):
@@ -170,6 +174,15 @@ def long_ladder(browser, folder):
     browser.run("[...document.querySelectorAll('.packet')].find(e => e.textContent.includes('more'))"
                 ".dispatchEvent(new MouseEvent('click'))")
     browser.wait("document.querySelectorAll('.packet').length === 300")
+    browser.resize(400, 900)
+    browser.wait("document.querySelector('.ladder svg').clientWidth < 400")
+    out = browser.run("(() => { const [near, far] = [...document.querySelectorAll('.ladder > svg > line')]"
+                      ".map(line => line.x1.baseVal.value).sort((a, b) => a - b);"
+                      "return [...document.querySelectorAll('.packet text')].map(text => [text.textContent, text.getBBox()])"
+                      ".filter(([, box]) => box.width && (box.x < near ? box.x + box.width > near : box.x + box.width > far))"
+                      ".map(([text]) => text); })()")
+    check(not out, f"on a phone these texts of a ladder reach over a lane: {out[:3]}")
+    browser.resize(1300, 900)
     calm(browser, "a long ladder")
 
 
@@ -182,6 +195,11 @@ def many_runs(browser, folder):
           f"(goal {OPEN_SECONDS:.0f} s)")
     check(took < OPEN_SECONDS * SLOW_MACHINE, f"2,000 runs took {took:.1f} s to open")
     check(len(texts(browser, "#runs > li")) < 200, "all 2,000 rows are shown at once")
+    check("the first 60 are shown" in texts(browser, "#found")[0], "the page does not say how many runs it shows")
+    browser.run("dispatchEvent(new Event('beforeprint'))")
+    check(texts(browser, "#runs .v") == ["FAIL"] * 80, "paper does not get all runs that failed")
+    browser.run("dispatchEvent(new Event('afterprint'))")
+    check(len(texts(browser, "#runs > li")) == 60, "after printing the list is longer than before")
     browser.run("byId('more').click()")
     check(len(texts(browser, "#runs > li")) > 200, "'Show more' shows no more")
     calm(browser, "2,000 runs")
