@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "conformance/mutants/groups.hpp"
+#include "conformance/mutants/lawful_blind2.hpp"
 
 namespace veriroce::mutants {
 
