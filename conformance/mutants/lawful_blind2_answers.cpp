@@ -57,9 +57,10 @@ class AcknowledgesFirstPackets final : public QpFilter<Wanted> {
     void leaves(Qp& qp, Passage& passage) override {
         const wire::Packet& packet = passage.packet;
         if (!is_rc_response(packet)) return;
-        const auto covered = std::erase_if(qp.memory.psns, [&](wire::Psn psn) {
-            return wire::distance(psn, packet.bth.psn) >= 0;
-        });
+        // A NAK acknowledges what is before its PSN; that may have come again already.
+        const wire::Psn last = is_nak(packet) ? packet.bth.psn - 1 : packet.bth.psn;
+        const auto covered = std::erase_if(
+            qp.memory.psns, [last](wire::Psn psn) { return wire::distance(psn, last) >= 0; });
         if (is_ack(packet)) passage.dropped = covered == 0;
     }
 };
@@ -221,9 +222,11 @@ class HeedsRequestsLate final : public engine::SurfaceFilter {
                  std::vector<engine::OwnedDatagram>& in,
                  std::vector<engine::OwnedDatagram>& /*answers*/) override {
         const auto packet = wire::decode_packet(datagram.bytes);
-        const bool request =
-            packet && packet->info().request() && packet->info().service == wire::Service::Rc;
-        const auto qp = request ? states_.find(packet->bth.dest_qp) : states_.end();
+        // Reserved opcodes, too: nothing overtakes anything.
+        constexpr unsigned opcodes_of_a_service = 32;
+        const bool rc =
+            packet && packet->bth.opcode < opcodes_of_a_service && !packet->info().response();
+        const auto qp = rc ? states_.find(packet->bth.dest_qp) : states_.end();
         if (qp != states_.end() && receives(qp->second)) datagram.delay += 700us;
         in.push_back(std::move(datagram));
     }
