@@ -135,6 +135,7 @@ void RequesterDuties::sent(const Packet& packet) {
     PacketLog log(log_, packet.number, qp->qpn);
     check_restart(log, state, *qp, psn, packet.at.latest);
     check_left_out(log, state, psn);
+    const bool goes_on = state.resending && psn == state.follows;
     state.resending = psn < state.next_sent;
     state.follows = after;
     if (psn >= state.next_sent) {
@@ -142,7 +143,8 @@ void RequesterDuties::sent(const Packet& packet) {
         check_open(log, *qp, state, *work);
         state.next_sent = after;
     } else {
-        check_resend(log, *qp, state, *work, psn, packet.at.latest);
+        check_resend(log, *qp, state, {.work = *work, .psn = psn, .goes_on = goes_on},
+                     packet.at.latest);
         state.resent = true;
     }
     // A READ may be asked for again from an earlier response on.
@@ -185,8 +187,9 @@ void RequesterDuties::check_fence(PacketLog& log, const State& state, const Send
 }
 
 // TMO-06: a resend begins at the oldest PSN without an answer.
-void RequesterDuties::check_resend(PacketLog& log, const Qp& qp, State& state, const SendWork& work,
-                                   std::int64_t psn, wire::Instant now) {
+void RequesterDuties::check_resend(PacketLog& log, const Qp& qp, State& state, const Resend& resend,
+                                   wire::Instant now) {
+    const auto& [work, psn, goes_on] = resend;
     if (!story_.setting.exact || qp.attributes.alt_address_vector) return;
     const auto code = qp.attributes.timeout.value_or(0);
     const auto timeout = wire::ack_timeout(std::max(code, story_.setting.ack_timer_floor));
@@ -202,6 +205,8 @@ void RequesterDuties::check_resend(PacketLog& log, const Qp& qp, State& state, c
     // REQ-33: the answer came after the timer had expired, and the resend may leave late.
     const bool expired = timeout && state.acknowledged_at - state.sent_before_ack >= *timeout;
     if (!late || expired || !timed()) return;
+    // REQ-33: a resend that has begun may go on to its end, however slowly.
+    if (goes_on && !quiet) return;
     const bool complete = work.last_psn() < state.acknowledged;
     // After a timeout the whole message may come again.
     if (!complete && quiet) state.begun_again = work.first;

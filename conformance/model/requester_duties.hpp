@@ -83,8 +83,14 @@ class RequesterDuties {
     void check_open(PacketLog& log, const Qp& qp, State& state, const SendWork& work);
     void check_drained(const Packet& packet, const Qp& qp, const State& state, std::int64_t psn);
     void check_fence(PacketLog& log, const State& state, const SendWork& work);
-    void check_resend(PacketLog& log, const Qp& qp, State& state, const SendWork& work,
-                      std::int64_t psn, wire::Instant now);
+    // A packet that is sent again; whether it follows another such packet without a gap.
+    struct Resend {
+        const SendWork& work;
+        std::int64_t psn = 0;
+        bool goes_on = false;
+    };
+    void check_resend(PacketLog& log, const Qp& qp, State& state, const Resend& resend,
+                      wire::Instant now);
     void check_restart(PacketLog& log, State& state, const Qp& qp, std::int64_t psn,
                        wire::Instant now) const;
     void check_left_out(PacketLog& log, const State& state, std::int64_t psn) const;

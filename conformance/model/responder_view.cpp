@@ -520,9 +520,13 @@ void ResponderView::cover(Qp& qp, std::int64_t before) {
     covered_at_ = counters_.now;
     while (covered_ < slots_.size() && slots_[covered_].first + slots_[covered_].packets <= low_) {
         Slot& slot = slots_[covered_++];
-        // It had no receive. A copy of it, which the wire made, came later and found one.
-        const bool copied = slot.due.kind == DueAnswer::Kind::Wait && !story_.setting.exact;
-        if (copied) return loosen(qp);
+        // It had no receive. A copy of it, which the wire made, came later and found one; or the
+        // device looked for a receive some time after the packet had come.
+        if (slot.due.kind == DueAnswer::Kind::Wait) {
+            if (!story_.setting.exact) return loosen(qp);
+            examine(qp, slot);
+            if (slot.due.kind != DueAnswer::Kind::Wait) return loosen(qp);
+        }
         settle(slot);
     }
 }

@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "conformance/mutants/groups.hpp"
+#include "conformance/mutants/lawful_blind2.hpp"
 
 namespace veriroce::mutants {
 
@@ -90,10 +91,10 @@ std::array<std::span<const Mutant>, 7> blind_samples() {
 }
 
 std::span<const Mutant> lawful() {
-    static const std::vector<Mutant> oddities =
-        members_of({lawful_first, lawful_responder, lawful_requester, lawful_port, lawful_headers,
-                    lawful_answers, lawful_resends, lawful_host, lawful_blind_answers,
-                    lawful_blind_requests, lawful_cm});
+    static const std::vector<Mutant> oddities = members_of(
+        {lawful_first, lawful_responder, lawful_requester, lawful_port, lawful_headers,
+         lawful_answers, lawful_resends, lawful_host, lawful_blind_answers, lawful_blind_requests,
+         lawful_blind2_answers, lawful_blind2_requests, lawful_cm});
     return oddities;
 }
 

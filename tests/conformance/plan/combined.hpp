@@ -7,116 +7,14 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <ranges>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
+#include "conformance/mutants/filter_chain.hpp"
 #include "tests/conformance/plan/playing.hpp"
 
 namespace veriroce::test {
-
-// Filters one after another; the last one is next to the engine.
-class FilterChain final : public engine::SurfaceFilter {
-  public:
-    using Datagrams = std::vector<engine::OwnedDatagram>;
-
-    void add(std::unique_ptr<engine::SurfaceFilter> filter) {
-        filters_.push_back(std::move(filter));
-    }
-    std::optional<engine::OwnedDatagram> admit(wire::Bytes frame, wire::Instant now) override {
-        for (const auto& filter : filters_) {
-            if (auto admitted = filter->admit(frame, now)) return admitted;
-        }
-        return std::nullopt;
-    }
-    void inbound(engine::OwnedDatagram datagram, wire::Instant now, Datagrams& in,
-                 Datagrams& answers) override {
-        Datagrams passing;
-        passing.push_back(std::move(datagram));
-        for (const auto& filter : filters_) {
-            Datagrams passed;
-            for (engine::OwnedDatagram& one : passing)
-                filter->inbound(std::move(one), now, passed, answers);
-            passing = std::move(passed);
-        }
-        std::ranges::move(passing, std::back_inserter(in));
-    }
-    void outbound(engine::OwnedDatagram datagram, wire::Instant now, Datagrams& out) override {
-        Datagrams passing;
-        passing.push_back(std::move(datagram));
-        for (const auto& filter : filters_ | std::views::reverse) {
-            Datagrams passed;
-            for (engine::OwnedDatagram& one : passing)
-                filter->outbound(std::move(one), now, passed);
-            passing = std::move(passed);
-        }
-        std::ranges::move(passing, std::back_inserter(out));
-    }
-    void sealed(wire::MutableBytes frame) override {
-        for (const auto& filter : filters_ | std::views::reverse)
-            filter->sealed(frame);
-    }
-    std::optional<engine::Completion> completion(const engine::Completion& completion) override {
-        std::optional<engine::Completion> seen = completion;
-        for (const auto& filter : filters_ | std::views::reverse) {
-            if (seen) seen = filter->completion(*seen);
-        }
-        return seen;
-    }
-    void modifying(wire::Qpn qpn, engine::QpAttributes& attributes) override {
-        for (const auto& filter : filters_)
-            filter->modifying(qpn, attributes);
-    }
-    void posting_send(wire::Qpn qpn, engine::SendRequest& request) override {
-        for (const auto& filter : filters_)
-            filter->posting_send(qpn, request);
-    }
-    void posting_receive(wire::Qpn qpn, engine::ReceiveRequest& request) override {
-        for (const auto& filter : filters_)
-            filter->posting_receive(qpn, request);
-    }
-    void region_registered(const engine::RegisteredRegion& region) override {
-        for (const auto& filter : filters_)
-            filter->region_registered(region);
-    }
-    void region_deregistered(engine::MrId mr) override {
-        for (const auto& filter : filters_)
-            filter->region_deregistered(mr);
-    }
-    wire::Duration completion_delay() const override {
-        return most([](const auto& filter) { return filter.completion_delay(); });
-    }
-    wire::Duration memory_delay() const override {
-        return most([](const auto& filter) { return filter.memory_delay(); });
-    }
-    wire::Duration event_delay() const override {
-        return most([](const auto& filter) { return filter.event_delay(); });
-    }
-    bool refuses_posts_in_error() const override {
-        return std::ranges::any_of(
-            filters_, [](const auto& filter) { return filter->refuses_posts_in_error(); });
-    }
-    void qp_changed(const engine::QpReport& qp) override {
-        for (const auto& filter : filters_)
-            filter->qp_changed(qp);
-    }
-    void qp_destroyed(wire::Qpn qpn) override {
-        for (const auto& filter : filters_)
-            filter->qp_destroyed(qpn);
-    }
-
-  private:
-    template <typename Of>
-    wire::Duration most(Of of) const {
-        wire::Duration longest{0};
-        for (const auto& filter : filters_)
-            longest = std::max(longest, of(*filter));
-        return longest;
-    }
-
-    std::vector<std::unique_ptr<engine::SurfaceFilter>> filters_;
-};
 
 // What both change of the standard value; nothing if both change the same member. `Word` is as wide
 // as no member that they could change in part.
@@ -152,7 +50,7 @@ combination_of(const std::vector<mutants::Mutant>& oddities) {
         device.lacks.add(engine_of(oddity).lacks);
     }
     device.filter = [oddities]() -> std::unique_ptr<engine::SurfaceFilter> {
-        auto chain = std::make_unique<FilterChain>();
+        auto chain = std::make_unique<mutants::FilterChain>();
         for (const mutants::Mutant& oddity : oddities) {
             if (oddity.make_filter != nullptr) chain->add(oddity.make_filter());
         }
