@@ -1,8 +1,8 @@
 #include "conformance/commands/judge.hpp"
 
-#include <array>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 
 #include <fmt/format.h>
 
@@ -10,6 +10,7 @@
 #include "conformance/commands/judge_lines.hpp"
 #include "conformance/commands/judge_report.hpp"
 #include "conformance/commands/text_file.hpp"
+#include "conformance/judge/divided_judge.hpp"
 #include "dissector/capture/decoded_frames.hpp"
 #include "dissector/command_line/exit_code.hpp"
 #include "dissector/command_line/stop_on_signal.hpp"
@@ -28,8 +29,12 @@ void say(std::FILE* err, std::string_view message) {
 // A silent device is worth a word after this time, if the user does not say how long it may take.
 constexpr wire::Duration kLongestSilence = std::chrono::seconds(1);
 
-using PacketsByPlace =
-    std::vector<std::array<flow::FramePacket, capture::DecodedFrames::kMostTogether>>;
+// A pipe cannot be read again, which may be necessary (DividedJudge::exact).
+std::size_t shares_for(const std::string& file, std::uint32_t threads) {
+    std::error_code unknown;
+    const bool again = file != "-" && std::filesystem::is_regular_file(file, unknown);
+    return again ? capture::DecodedFrames::threads(threads) : 1;
+}
 
 class Session {
   public:
@@ -61,16 +66,29 @@ class Session {
 
   private:
     void judge_file(const std::string& file) {
-        judge::Judge judge(assumptions_);
-        const bool to_its_end = read(file, judge);
+        std::size_t shares = shares_for(file, options_.threads);
+        judge::DividedJudge judge = new_judge(shares);
+        Ended ended = read(file, judge, shares);
+        if (ended == Ended::Again) {
+            shares = 1;
+            judge = new_judge(shares);
+            ended = read(file, judge, shares);
+        }
         judge.finish();
-        const judge::Summary summary = judge.summary();
+        const judge::Summary& summary = judge.summary();
         report(file, judge, summary);
         // What was not looked at must not pass for clean.
-        if (to_its_end && summary.judged() == 0) complain(file + ": " + why_nothing(summary));
+        if (ended == Ended::Whole && summary.judged() == 0) {
+            complain(file + ": " + why_nothing(summary));
+        }
     }
 
-    void report(const std::string& file, const judge::Judge& judge, const judge::Summary& summary) {
+    [[nodiscard]] judge::DividedJudge new_judge(std::size_t shares) const {
+        return {assumptions_, shares, capture::DecodedFrames::places(options_.threads)};
+    }
+
+    void report(const std::string& file, const judge::DividedJudge& judge,
+                const judge::Summary& summary) {
         const PacketLines lines = packet_lines(file, judge.violations());
         violated_ = violated_ || summary.certain > 0 || (options_.strict && summary.possible > 0);
         const bool several = options_.files.size() > 1;
@@ -94,29 +112,35 @@ class Session {
         append_summary(out_.text(), summary);
     }
 
-    // False if the file could not be read to its end.
-    bool read(const std::string& file, judge::Judge& judge) {
+    enum class Ended : std::uint8_t {
+        Whole,
+        Early, // the file could not be read to its end
+        Again, // it must be read by one judge
+    };
+    Ended read(const std::string& file, judge::DividedJudge& judge, std::size_t shares) {
         auto reader = capture::Reader::open(file, &StopOnSignal::flag());
-        if (StopOnSignal::requested()) return false;
+        if (StopOnSignal::requested()) return Ended::Early;
         if (!reader) {
             complain(capture::text_of(reader.error(), file));
-            return false;
+            return Ended::Early;
         }
-        PacketsByPlace packets(capture::DecodedFrames::places(options_.threads));
-        const auto prepare = [&](std::size_t place, std::span<const decode::Dissection> some) {
-            flow::read_packets(some, packets[place]);
-        };
         capture::DecodedFrames frames(
-            std::move(*reader), {.decode = {}, .threads = options_.threads, .prepare = prepare});
+            std::move(*reader),
+            {.decode = {},
+             .threads = options_.threads,
+             .prepare = [&](std::size_t place, auto some) { judge.prepare(place, some); },
+             .shares = shares,
+             .observe = [&](std::size_t share, std::size_t place,
+                            auto some) { judge.observe(share, place, some); }});
         for (auto some = frames.next(); !some.empty(); some = frames.next()) {
-            judge.observe(some, packets[frames.place()]);
-            if (StopOnSignal::requested()) return false;
+            judge.merge(frames.place());
+            if (StopOnSignal::requested()) frames.stop();
+            if (!judge.exact()) return Ended::Again;
         }
-        if (frames.errors().empty()) return true;
-        if (!StopOnSignal::requested()) {
-            complain(capture::text_of(frames.errors().front().second, file));
-        }
-        return false;
+        if (StopOnSignal::requested()) return Ended::Early;
+        if (frames.errors().empty()) return Ended::Whole;
+        complain(capture::text_of(frames.errors().front().second, file));
+        return Ended::Early;
     }
 
     void complain(const std::string& message) {

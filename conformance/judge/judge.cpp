@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <utility>
 
 #include "conformance/judge/context.hpp"
 #include "conformance/judge/violation_log.hpp"
@@ -87,7 +88,7 @@ void Context::add(const wire::IpAddress& device, std::string_view rule, Excuses 
     violation.packets = evidence;
     violation.measured = std::move(values.measured);
     violation.allowed = std::move(values.allowed);
-    log.add(std::move(violation));
+    log.add(std::move(violation), packet.number);
 }
 
 struct Judge::State {
@@ -127,8 +128,8 @@ struct Judge::State {
 
     void note_writes(const flow::Packet& packet, Context& context);
     void count(const decode::Dissection& frame, bool judged);
-    void judge_together(std::span<const decode::Dissection> frames,
-                        std::span<const flow::FramePacket> packets);
+    void observe(const decode::Dissection& frame, const flow::FramePacket& packet);
+    void judge_gathered();
     void judge(const flow::Packet& packet, const decode::Dissection* frame);
     void judge_connected(const Context& context);
     void judge_pending(const Context& context);
@@ -142,12 +143,18 @@ struct Judge::State {
     Assumptions assumptions;
     flow::Tracker tracker;
     ViolationLog log;
-    std::deque<Notes> notes;                           // of both ends of each connection
-    std::array<flow::FramePacket, kTogether> together; // packets that are judged together
-    std::array<std::optional<flow::Tracker::Ahead>, kTogether> fetched; // likewise
+    std::deque<Notes> notes; // of both ends of each connection
+    // Packets that are judged together.
+    struct Gathered {
+        const flow::Packet* packet = nullptr;
+        const decode::Dissection* frame = nullptr;
+        std::optional<flow::Tracker::Ahead> fetched;
+    };
+    std::array<Gathered, kTogether> gathered{};
+    std::size_t gathered_count = 0;
+    std::array<flow::FramePacket, kTogether> together;
     Summary summary;
-    std::optional<wire::Instant> last_time;
-    std::optional<wire::Instant> end_time; // the latest of all frames, whatever they carry
+    LastTimes times;
     std::vector<Notifier> notifiers;
     std::vector<std::pair<wire::IpAddress, Writes>> writes; // of each whose memory is at rest
     bool finished = false;
@@ -172,7 +179,7 @@ void Judge::State::count(const decode::Dissection& frame, bool judged) {
     ++summary.frames;
     if (frame.frame.time_ns) {
         const wire::Instant time{wire::Duration(*frame.frame.time_ns)};
-        end_time = std::max(end_time.value_or(time), time);
+        times.frame = std::max(times.frame.value_or(time), time);
     }
     if (judged) {
         if (frame.findings.empty()) return;
@@ -190,32 +197,37 @@ void Judge::State::count(const decode::Dissection& frame, bool judged) {
     }
 }
 
+void Judge::State::observe(const decode::Dissection& frame, const flow::FramePacket& packet) {
+    count(frame, packet.there);
+    if (!packet.there) return;
+    tracker.fetch_path(packet.packet);
+    gathered[gathered_count++] = {&packet.packet, &frame, std::nullopt};
+    if (gathered_count == kTogether) judge_gathered();
+}
+
 // What several packets need is fetched for all of them at once.
-void Judge::State::judge_together(std::span<const decode::Dissection> frames,
-                                  std::span<const flow::FramePacket> packets) {
-    for (std::size_t i = 0; i < packets.size(); ++i) {
-        count(frames[i], packets[i].there);
-        if (packets[i].there) tracker.fetch_path(packets[i].packet);
+void Judge::State::judge_gathered() {
+    const auto some = std::span(gathered).first(std::exchange(gathered_count, 0));
+    for (Gathered& one : some) {
+        one.fetched = tracker.fetch_connection(*one.packet);
+        if (one.fetched) fetch_notes(*one.fetched);
     }
-    for (std::size_t i = 0; i < packets.size(); ++i) {
-        if (!packets[i].there) continue;
-        fetched[i] = tracker.fetch_connection(packets[i].packet);
-        if (fetched[i]) fetch_notes(*fetched[i]);
+    for (const Gathered& one : some) {
+        if (one.fetched) tracker.fetch_history(*one.packet, *one.fetched);
     }
-    for (std::size_t i = 0; i < packets.size(); ++i) {
-        if (packets[i].there && fetched[i]) tracker.fetch_history(packets[i].packet, *fetched[i]);
-    }
-    for (std::size_t i = 0; i < packets.size(); ++i) {
-        if (packets[i].there) judge(packets[i].packet, &frames[i]);
-    }
+    for (const Gathered& one : some)
+        judge(*one.packet, one.frame);
 }
 
 void Judge::State::judge(const flow::Packet& packet, const decode::Dissection* frame) {
     assert(!finished);
     ++summary.packets;
-    if (packet.time) last_time = packet.time;
+    if (packet.time) {
+        times.packet = packet.time;
+        times.number = packet.number;
+    }
     if (packet.time && frame == nullptr) { // of a frame it is noted already
-        end_time = std::max(end_time.value_or(*packet.time), *packet.time);
+        times.frame = std::max(times.frame.value_or(*packet.time), *packet.time);
     }
     const flow::Classified seen = tracker.feed(packet);
     Context context{
@@ -322,6 +334,26 @@ void Judge::State::judge_in_role(const Context& context) {
     }
 }
 
+void Summary::add(const Summary& other) {
+    packets += other.packets;
+    connections += other.connections;
+    evicted += other.evicted;
+    damaged += other.damaged;
+    contradictory += other.contradictory;
+    checksum_left += other.checksum_left;
+    unpaired += other.unpaired;
+    beyond_history += other.beyond_history;
+    lost_by_capture += other.lost_by_capture;
+    certain += other.certain;
+    possible += other.possible;
+    undecidable += other.undecidable;
+    frames += other.frames;
+    incomplete += other.incomplete;
+    other_transport += other.other_transport;
+    unsupported += other.unsupported;
+    if (other.unsupported > 0) unsupported_link = other.unsupported_link;
+}
+
 Judge::Judge(Assumptions assumptions, Limits limits)
     : state_(std::make_unique<State>(std::move(assumptions), limits)) {}
 Judge::~Judge() = default;
@@ -333,17 +365,27 @@ void Judge::observe(std::span<const decode::Dissection> frames) {
     while (!frames.empty()) {
         const std::size_t count = std::min(frames.size(), kTogether);
         flow::read_packets(frames.first(count), state.together);
-        state.judge_together(frames.first(count), std::span(state.together).first(count));
+        for (std::size_t i = 0; i < count; ++i)
+            state.observe(frames[i], state.together[i]);
+        state.judge_gathered();
         frames = frames.subspan(count);
     }
 }
 
 void Judge::observe(std::span<const decode::Dissection> frames,
                     std::span<const flow::FramePacket> packets) {
-    for (std::size_t at = 0; at < frames.size(); at += kTogether) {
-        const std::size_t count = std::min(frames.size() - at, kTogether);
-        state_->judge_together(frames.subspan(at, count), packets.subspan(at, count));
+    for (std::size_t i = 0; i < frames.size(); ++i)
+        state_->observe(frames[i], packets[i]);
+    state_->judge_gathered();
+}
+
+void Judge::observe(std::span<const decode::Dissection> frames, const flow::DividedPackets& packets,
+                    std::size_t share) {
+    const auto all = packets.packets();
+    for (std::size_t i = 0; i < frames.size(); ++i) {
+        if (packets.share(i) == share) state_->observe(frames[i], all[i]);
     }
+    state_->judge_gathered();
 }
 
 void Judge::observe(const flow::Packet& packet) {
@@ -352,13 +394,14 @@ void Judge::observe(const flow::Packet& packet) {
 
 // At the end: which answers are still pending, and for how long.
 void Judge::State::judge_pending_at_end() {
-    if (assumptions.recorded_at.empty() || !last_time) return;
+    if (assumptions.recorded_at.empty() || !times.packet) return;
     for (const std::uint32_t index : tracker.connections()) {
         const flow::Connection& connection = tracker.connection(index);
+        log.at_end(1, connection.last_number);
         for (std::uint8_t end = 0; end < 2; ++end) {
             // As if this end sent something now.
             flow::Packet packet;
-            packet.time = last_time;
+            packet.time = times.packet;
             packet.source = connection.ends[end].address;
             packet.destination = connection.ends[1 - end].address;
             packet.integrity = flow::Integrity::Good;
@@ -382,7 +425,7 @@ AddressPair addresses_of(const flow::Connection& connection) {
 } // namespace
 
 void Judge::State::judge_unanswered_at_end() {
-    if (!assumptions.longest_silence || !end_time) return;
+    if (!assumptions.longest_silence || !times.frame) return;
     // Responses that could not be paired may be the answers.
     std::vector<AddressPair> unpaired;
     for (const std::uint32_t index : tracker.connections()) {
@@ -397,6 +440,7 @@ void Judge::State::judge_unanswered_at_end() {
             std::ranges::find(unpaired, addresses_of(connection)) != unpaired.end()) {
             continue;
         }
+        log.at_end(2, connection.last_number);
         for (std::uint8_t from = 0; from < 2; ++from)
             judge_unanswered_by(index, from);
     }
@@ -409,7 +453,7 @@ void Judge::State::judge_unanswered_by(std::uint32_t index, std::uint8_t from) {
     if (!asking.unanswered) return;
     const flow::Connection& connection = tracker.connection(index);
     flow::Packet packet;
-    packet.time = end_time;
+    packet.time = times.frame;
     packet.source = connection.ends[from].address;
     packet.destination = connection.ends[to].address;
     packet.integrity = flow::Integrity::Good;
@@ -422,13 +466,19 @@ void Judge::State::judge_unanswered_by(std::uint32_t index, std::uint8_t from) {
                           .notes = &asking,
                           .path = &asking,
                           .log = log};
-    judge_unanswered(context, notes_of(index, from), *end_time);
+    judge_unanswered(context, notes_of(index, from), *times.frame);
 }
 
 void Judge::finish(std::optional<wire::Instant> end) {
+    LastTimes times = state_->times;
+    if (end && times.packet && *end > *times.packet) times.packet = end;
+    if (end) times.frame = std::max(times.frame.value_or(*end), *end);
+    finish(times);
+}
+
+void Judge::finish(const LastTimes& times) {
     State& state = *state_;
-    if (end && state.last_time && *end > *state.last_time) state.last_time = end;
-    if (end) state.end_time = std::max(state.end_time.value_or(*end), *end);
+    state.times = times;
     if (!state.finished) {
         state.judge_pending_at_end();
         state.judge_unanswered_at_end();
@@ -436,8 +486,16 @@ void Judge::finish(std::optional<wire::Instant> end) {
     state.finished = true;
 }
 
+const LastTimes& Judge::last_times() const {
+    return state_->times;
+}
+
 std::span<const Violation> Judge::violations() const {
     return state_->log.violations();
+}
+
+std::span<const FoundAt> Judge::found_at() const {
+    return state_->log.found_at();
 }
 
 Summary Judge::summary() const {

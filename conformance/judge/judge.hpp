@@ -18,6 +18,7 @@
 
 #include "conformance/judge/assumptions.hpp"
 #include "conformance/judge/violation.hpp"
+#include "dissector/flow/divided_packets.hpp"
 #include "dissector/flow/frame_packet.hpp"
 
 namespace veriroce::judge {
@@ -50,6 +51,23 @@ struct Summary {
     std::uint16_t unsupported_link = 0;
 
     [[nodiscard]] std::uint64_t judged() const { return packets - damaged - contradictory; }
+    // Of other connections.
+    void add(const Summary& other);
+};
+
+// What the end of a recording is judged by.
+struct LastTimes {
+    std::optional<wire::Instant> packet; // of the last packet that has a time
+    std::uint64_t number = 0;            // of that packet
+    std::optional<wire::Instant> frame;  // the latest of all frames, whatever they carry
+};
+
+// When a violation was found: by packets in the order of their numbers; at the end in rounds over
+// all connections, in the order of their last packets.
+struct FoundAt {
+    std::uint8_t round = 0; // 0: before the end
+    std::uint64_t number = 0;
+    friend auto operator<=>(const FoundAt&, const FoundAt&) = default;
 };
 
 class Judge {
@@ -68,14 +86,21 @@ class Judge {
     // The same, with what flow::read_packets() gave for them.
     void observe(std::span<const decode::Dissection> frames,
                  std::span<const flow::FramePacket> packets);
+    // Of a batch that several judges divide, the share of this one.
+    void observe(std::span<const decode::Dissection> frames, const flow::DividedPackets& packets,
+                 std::size_t share);
     void observe(const flow::Packet& packet);
     // After the last packet: what only the end can show, such as answers that never came. `end` is
     // until when was recorded, if that was longer than the last packet. Observing afterwards is an
     // error.
     void finish(std::optional<wire::Instant> end = std::nullopt);
+    // The same of one judge of several, with the times of all.
+    void finish(const LastTimes& times);
+    [[nodiscard]] const LastTimes& last_times() const;
 
     // In the order in which they were found.
     [[nodiscard]] std::span<const Violation> violations() const;
+    [[nodiscard]] std::span<const FoundAt> found_at() const; // each of these
     [[nodiscard]] Summary summary() const;
     [[nodiscard]] const flow::Tracker& tracker() const;
 

@@ -44,7 +44,9 @@ void judge_depth(const Context& context, const flow::CmMessage& reply) {
         const flow::Connection& connection = context.tracker.connection(index);
         const flow::End& passive = connection.ends[1];
         if (connection.pairing != flow::Pairing::Known || passive.qpn != reply.qpn ||
-            !(passive.address == context.packet.source) || !passive.attributes.max_rd_atomic) {
+            !(passive.address == context.packet.source) ||
+            !(connection.ends[0].address == context.packet.destination) ||
+            !passive.attributes.max_rd_atomic) {
             continue;
         }
         if (reply.initiator_depth > *passive.attributes.max_rd_atomic) {

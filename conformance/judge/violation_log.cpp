@@ -2,10 +2,11 @@
 
 namespace veriroce::judge {
 
-void ViolationLog::add(Violation violation) {
+void ViolationLog::add(Violation violation, std::uint64_t number) {
     ++counts_[static_cast<std::size_t>(violation.certainty)];
     if (violations_.size() < limits_.violations && keeps_one_more(violation)) {
         violations_.push_back(std::move(violation));
+        found_at_.push_back(end_.value_or(FoundAt{0, number}));
     }
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -12,8 +13,13 @@ namespace veriroce::judge {
 class ViolationLog {
   public:
     explicit ViolationLog(const Limits& limits) : limits_(limits) {}
-    void add(Violation violation);
+    // Found when packet `number` was judged, or where at_end() says.
+    void add(Violation violation, std::uint64_t number);
+    // Found at the end, in this round over all connections; `number`: the last packet of the one at
+    // hand.
+    void at_end(std::uint8_t round, std::uint64_t number) { end_ = FoundAt{round, number}; }
     [[nodiscard]] std::span<const Violation> violations() const { return violations_; }
+    [[nodiscard]] std::span<const FoundAt> found_at() const { return found_at_; }
     void count_into(Summary& summary) const;
 
   private:
@@ -21,6 +27,8 @@ class ViolationLog {
 
     Limits limits_;
     std::vector<Violation> violations_;
+    std::vector<FoundAt> found_at_; // each of these
+    std::optional<FoundAt> end_;
     struct Seen {
         std::string_view rule;
         std::uint64_t connection = 0;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cassert>
 #include <deque>
+#include <utility>
 
 #include "dissector/analyze/direction_watch.hpp"
 #include "dissector/analyze/set_ups.hpp"
@@ -35,11 +36,28 @@ void count_frame(const decode::Dissection& frame, Totals& totals) {
     }
 }
 
+void Need::add(const Need& other) {
+    flow.add(other.flow);
+    conversations += other.conversations;
+    open_set_ups += other.open_set_ups;
+    set_ups += other.set_ups;
+}
+
+bool Need::within(const Options& options) const {
+    return flow.within(options.flow) && conversations <= options.conversations &&
+           open_set_ups <= SetUps::kMostOpen && set_ups <= SetUps::kMostKept;
+}
+
 struct Analyzer::State {
     explicit State(Options chosen) : options(chosen), tracker(chosen.flow) {}
 
-    void observe_together(std::span<const decode::Dissection> frames,
-                          std::span<const flow::FramePacket> packets);
+    void begin() {
+        messages.clear();
+        named.clear();
+    }
+    void observe(const decode::Dissection& frame, const flow::FramePacket& packet);
+    void gather(const flow::Packet& packet);
+    void take_gathered();
     void take(const flow::Packet& packet);
     void outside(const flow::Packet& packet, const flow::Classified& seen);
     Place* place_of(std::uint32_t index);
@@ -58,8 +76,11 @@ struct Analyzer::State {
     std::uint64_t last_id = 0;
     std::size_t traced = 0;
     std::array<flow::FramePacket, kTogether> together;
+    std::array<const flow::Packet*, kTogether> gathered{};
+    std::size_t gathered_count = 0;
     std::array<std::optional<flow::Tracker::Ahead>, kTogether> fetched;
     std::vector<FinishedMessage> messages;
+    std::vector<std::uint64_t> named;
     Totals totals;
     bool finished = false;
 };
@@ -75,30 +96,36 @@ void Analyzer::State::fetch(const flow::Tracker::Ahead& ahead) const {
     wire::fetch(&facts.outstanding, &facts.timeouts);
 }
 
-// What several packets need is fetched for all of them at once. Frames that hold packets are not
-// touched: another thread may have decoded them, and they would come from its cache.
-void Analyzer::State::observe_together(std::span<const decode::Dissection> frames,
-                                       std::span<const flow::FramePacket> packets) {
-    for (std::size_t i = 0; i < packets.size(); ++i) {
-        if (packets[i].there) {
-            ++totals.frames;
-            tracker.fetch_path(packets[i].packet);
-            if (packets[i].packet.time) totals.note_time(*packets[i].packet.time);
-        } else {
-            count_frame(frames[i], totals);
-        }
+// Frames that hold packets are not touched: another thread may have decoded them, and they would
+// come from its cache.
+void Analyzer::State::observe(const decode::Dissection& frame, const flow::FramePacket& packet) {
+    if (packet.there) {
+        gather(packet.packet);
+    } else {
+        count_frame(frame, totals);
     }
+}
+
+void Analyzer::State::gather(const flow::Packet& packet) {
+    ++totals.frames;
+    if (packet.time) totals.note_time(*packet.time);
+    tracker.fetch_path(packet);
+    gathered[gathered_count++] = &packet;
+    if (gathered_count == kTogether) take_gathered();
+}
+
+// What several packets need is fetched for all of them at once.
+void Analyzer::State::take_gathered() {
+    const auto packets = std::span(gathered).first(std::exchange(gathered_count, 0));
     for (std::size_t i = 0; i < packets.size(); ++i) {
-        if (!packets[i].there) continue;
-        fetched[i] = tracker.fetch_connection(packets[i].packet);
+        fetched[i] = tracker.fetch_connection(*packets[i]);
         if (fetched[i]) fetch(*fetched[i]);
     }
     for (std::size_t i = 0; i < packets.size(); ++i) {
-        if (packets[i].there && fetched[i]) tracker.fetch_history(packets[i].packet, *fetched[i]);
+        if (fetched[i]) tracker.fetch_history(*packets[i], *fetched[i]);
     }
-    for (const flow::FramePacket& one : packets) {
-        if (one.there) take(one.packet);
-    }
+    for (const flow::Packet* const packet : packets)
+        take(*packet);
 }
 
 void Analyzer::State::take(const flow::Packet& packet) {
@@ -237,6 +264,7 @@ void Analyzer::State::refresh(Place& place, const flow::Connection& connection,
     if (conversation.id != 0) return;
     conversation.id = ++last_id;
     conversation.named_by = number;
+    named.push_back(number);
 }
 
 void Analyzer::State::note_finished(Place& place, std::uint8_t requester) {
@@ -291,35 +319,46 @@ Analyzer& Analyzer::operator=(Analyzer&&) noexcept = default;
 
 void Analyzer::observe(std::span<const decode::Dissection> frames) {
     State& state = *state_;
-    state.messages.clear();
+    state.begin();
     while (!frames.empty()) {
         const std::size_t count = std::min(frames.size(), kTogether);
         flow::read_packets(frames.first(count), state.together);
-        state.observe_together(frames.first(count), std::span(state.together).first(count));
+        for (std::size_t i = 0; i < count; ++i)
+            state.observe(frames[i], state.together[i]);
+        state.take_gathered();
         frames = frames.subspan(count);
     }
 }
 
 void Analyzer::observe(std::span<const decode::Dissection> frames,
                        std::span<const flow::FramePacket> packets) {
-    state_->messages.clear();
-    const std::size_t all = frames.empty() ? packets.size() : frames.size();
-    for (std::size_t at = 0; at < all; at += kTogether) {
-        const std::size_t count = std::min(all - at, kTogether);
-        state_->observe_together(frames.empty() ? frames : frames.subspan(at, count),
-                                 packets.subspan(at, count));
-    }
+    state_->begin();
+    for (std::size_t i = 0; i < frames.size(); ++i)
+        state_->observe(frames[i], packets[i]);
+    state_->take_gathered();
 }
 
 void Analyzer::observe(std::span<const flow::FramePacket> packets) {
-    observe({}, packets);
+    state_->begin();
+    for (const flow::FramePacket& one : packets)
+        state_->gather(one.packet);
+    state_->take_gathered();
 }
 
 void Analyzer::observe(const flow::Packet& packet) {
-    state_->messages.clear();
-    ++state_->totals.frames;
-    if (packet.time) state_->totals.note_time(*packet.time);
-    state_->take(packet);
+    state_->begin();
+    state_->gather(packet);
+    state_->take_gathered();
+}
+
+void Analyzer::observe(std::span<const decode::Dissection> frames,
+                       const flow::DividedPackets& packets, std::size_t share) {
+    state_->begin();
+    const auto all = packets.packets();
+    for (std::size_t i = 0; i < frames.size(); ++i) {
+        if (packets.share(i) == share) state_->observe(frames[i], all[i]);
+    }
+    state_->take_gathered();
 }
 
 void Analyzer::finish() {
@@ -328,6 +367,17 @@ void Analyzer::finish() {
 
 std::span<const FinishedMessage> Analyzer::messages() const {
     return state_->messages;
+}
+
+std::span<const std::uint64_t> Analyzer::named() const {
+    return state_->named;
+}
+
+Need Analyzer::need() const {
+    return {.flow = state_->tracker.need(),
+            .conversations = state_->places.size(),
+            .open_set_ups = state_->set_ups.most_open(),
+            .set_ups = state_->set_ups.kept()};
 }
 
 bool Analyzer::limited() const {
@@ -342,6 +392,14 @@ const Totals& Analyzer::totals() const {
 std::vector<const Conversation*> Analyzer::conversations() const {
     std::vector<const Conversation*> all;
     for (const Place& place : state_->places) {
+        if (place.tracked != 0) all.push_back(&place.conversation);
+    }
+    return all;
+}
+
+std::vector<Conversation*> Analyzer::conversations() {
+    std::vector<Conversation*> all;
+    for (Place& place : state_->places) {
         if (place.tracked != 0) all.push_back(&place.conversation);
     }
     return all;

@@ -18,6 +18,7 @@
 
 #include "dissector/analyze/facts.hpp"
 #include "dissector/decode/dissection.hpp"
+#include "dissector/flow/divided_packets.hpp"
 #include "dissector/flow/frame_packet.hpp"
 
 namespace veriroce::analyze {
@@ -27,6 +28,17 @@ struct Options {
     std::size_t conversations = 131'072; // kept; packets of more are only counted
     bool messages = false;               // whether messages() is filled
     std::size_t traces = 0; // of this many conversations, the first ones, graphs are kept
+};
+
+// The most that an analyzer has ever needed of what is limited (flow::Need).
+struct Need {
+    flow::Need flow;
+    std::size_t conversations = 0;
+    std::size_t open_set_ups = 0;
+    std::size_t set_ups = 0;
+
+    void add(const Need& other);
+    [[nodiscard]] bool within(const Options& options) const;
 };
 
 // A frame that holds no packet: flow::read_packet() returns false.
@@ -48,17 +60,24 @@ class Analyzer {
     // Frames that all hold packets.
     void observe(std::span<const flow::FramePacket> packets);
     void observe(const flow::Packet& packet);
+    // Of a batch that several analyzers divide, the share of this one.
+    void observe(std::span<const decode::Dissection> frames, const flow::DividedPackets& packets,
+                 std::size_t share);
     // After the last packet. Observing afterwards is an error.
     void finish();
 
     // The messages that the last call of observe() completed.
     [[nodiscard]] std::span<const FinishedMessage> messages() const;
+    // The packets with which it gave conversations their ids, in their order.
+    [[nodiscard]] std::span<const std::uint64_t> named() const;
     [[nodiscard]] const Totals& totals() const;
     // Whether a limit of memory took something away. If not, what is said of a conversation does
     // not depend on packets between other addresses.
     [[nodiscard]] bool limited() const;
+    [[nodiscard]] Need need() const;
     // After finish(); in the order of their first packets.
     [[nodiscard]] std::vector<const Conversation*> conversations() const;
+    [[nodiscard]] std::vector<Conversation*> conversations();
 
   private:
     struct State;

@@ -113,4 +113,22 @@ wire::Duration Direction::time_lost() const {
     return lost;
 }
 
+void Totals::add(const Totals& other) {
+    frames += other.frames;
+    packets += other.packets;
+    payload_bytes += other.payload_bytes;
+    damaged += other.damaged;
+    datagrams += other.datagrams;
+    notifications += other.notifications;
+    incomplete += other.incomplete;
+    other_transport += other.other_transport;
+    pauses += other.pauses;
+    priority_pauses += other.priority_pauses;
+    conversations_not_kept += other.conversations_not_kept;
+    evicted += other.evicted;
+    if (other.begin) note_time(*other.begin);
+    if (other.end) note_time(*other.end);
+    refusals.insert(refusals.end(), other.refusals.begin(), other.refusals.end());
+}
+
 } // namespace veriroce::analyze

@@ -297,6 +297,8 @@ struct Totals {
         if (!begin || time < *begin) begin = time;
         if (!end || time > *end) end = time;
     }
+    // Of other frames. The refusals are put behind these.
+    void add(const Totals& other);
 };
 
 // A message that was completed.

@@ -304,8 +304,13 @@ bool Report::healthy() const {
 }
 
 Report report_of(const Analyzer& analyzer, const Thresholds& thresholds) {
-    Report report{.totals = &analyzer.totals(), .connections = {}};
-    for (const Conversation* conversation : analyzer.conversations()) {
+    return report_of(analyzer.conversations(), analyzer.totals(), thresholds);
+}
+
+Report report_of(std::span<const Conversation* const> conversations, const Totals& totals,
+                 const Thresholds& thresholds) {
+    Report report{.totals = &totals, .connections = {}};
+    for (const Conversation* conversation : conversations) {
         report.connections.push_back(
             {conversation, health_of(*conversation, thresholds, report.totals->end)});
     }

@@ -29,6 +29,8 @@ struct Report {
 
 // Of a finished analysis, which must outlive it.
 Report report_of(const Analyzer& analyzer, const Thresholds& thresholds);
+Report report_of(std::span<const Conversation* const> conversations, const Totals& totals,
+                 const Thresholds& thresholds);
 
 struct TextOptions {
     std::size_t top = 5; // connections in each list

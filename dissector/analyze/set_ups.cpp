@@ -30,38 +30,38 @@ const Setup* SetUps::find(const flow::Path& path) const {
 
 void SetUps::request(const flow::Packet& packet, const flow::CmMessage& message) {
     const auto repeated = [&](const Open& one) {
-        return !one.answered && one.request.local_id == message.local_id &&
-               one.client == packet.source && one.server == packet.destination;
+        return one.request.local_id == message.local_id && one.client == packet.source &&
+               one.server == packet.destination;
     };
     if (std::ranges::any_of(open_, repeated)) return;
-    const Open open{.client = packet.source,
-                    .server = packet.destination,
-                    .request = message,
-                    .number = packet.number,
-                    .time = packet.time,
-                    .answered = false};
-    if (open_.size() < kMostOpen) {
-        open_.push_back(open);
-    } else {
-        Open& oldest = open_[next_++ % kMostOpen];
-        limited_ = limited_ || !oldest.answered;
-        oldest = open;
+    if (open_.size() == kMostOpen) {
+        open_.erase(open_.begin());
+        limited_ = true;
     }
+    open_.push_back({.client = packet.source,
+                     .server = packet.destination,
+                     .request = message,
+                     .number = packet.number,
+                     .time = packet.time});
+    most_open_ = std::max(most_open_, open_.size());
 }
 
-SetUps::Open* SetUps::asked(const flow::Packet& answer, std::uint32_t local_id) {
+// The request, which has its answer now.
+std::optional<SetUps::Open> SetUps::asked(const flow::Packet& answer, std::uint32_t local_id) {
     const auto fits = [&](const Open& one) {
-        return !one.answered && one.request.local_id == local_id &&
-               one.client == answer.destination && one.server == answer.source;
+        return one.request.local_id == local_id && one.client == answer.destination &&
+               one.server == answer.source;
     };
     const auto found = std::ranges::find_if(open_, fits);
-    return found == open_.end() ? nullptr : &*found;
+    if (found == open_.end()) return std::nullopt;
+    const Open open = *found;
+    open_.erase(found);
+    return open;
 }
 
 void SetUps::reply(const flow::Packet& packet, const flow::CmMessage& message) {
-    Open* const open = asked(packet, message.remote_id);
-    if (open == nullptr) return;
-    open->answered = true;
+    const auto open = asked(packet, message.remote_id);
+    if (!open) return;
     if (kept_.size() >= kMostKept) {
         limited_ = true;
         return;
@@ -84,9 +84,8 @@ void SetUps::reply(const flow::Packet& packet, const flow::CmMessage& message) {
 }
 
 void SetUps::reject(const flow::Packet& packet, const flow::CmMessage& message) {
-    Open* const open = asked(packet, message.remote_id);
-    if (open == nullptr) return;
-    open->answered = true;
+    const auto open = asked(packet, message.remote_id);
+    if (!open) return;
     if (refusals_.size() >= kMostRefusals) return;
     refusals_.push_back({.client = open->client,
                          .server = open->server,

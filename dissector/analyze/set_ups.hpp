@@ -23,6 +23,9 @@ class SetUps {
     // Whether an exchange was not kept for want of room. Refusals are not counted: the first ones
     // are always kept.
     [[nodiscard]] bool limited() const { return limited_; }
+    // The most requests without an answer that there ever were, and the exchanges kept.
+    [[nodiscard]] std::size_t most_open() const { return most_open_; }
+    [[nodiscard]] std::size_t kept() const { return kept_.size(); }
 
   private:
     struct Open {
@@ -31,16 +34,15 @@ class SetUps {
         flow::CmMessage request;
         std::uint64_t number = 0;
         flow::Moment time;
-        bool answered = true;
     };
 
     void request(const flow::Packet& packet, const flow::CmMessage& message);
     void reply(const flow::Packet& packet, const flow::CmMessage& message);
     void reject(const flow::Packet& packet, const flow::CmMessage& message);
-    Open* asked(const flow::Packet& answer, std::uint32_t local_id);
+    std::optional<Open> asked(const flow::Packet& answer, std::uint32_t local_id);
 
-    std::vector<Open> open_;
-    std::size_t next_ = 0;
+    std::vector<Open> open_; // without an answer; the oldest first
+    std::size_t most_open_ = 0;
     std::vector<Setup> kept_;
     flow::Table<flow::Path> by_path_; // both directions
     std::vector<Refusal> refusals_;

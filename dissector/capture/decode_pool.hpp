@@ -1,5 +1,6 @@
 // A queue of batches of packets that several threads decode: filled by the caller, decoded by
-// whoever is free, the caller included, and given back in order. Internal to this room.
+// whoever is free, the caller included, and given back in order. Before, each of several shares may
+// see every batch in order, at the same time as the others. Internal to this room.
 //
 //   while (!pool.full()) fill(pool.free());
 //   pool.submit(count);
@@ -56,19 +57,28 @@ struct DecodeBatch {
 class DecodePool {
   public:
     using Prepare = std::function<void(std::size_t place, std::span<const decode::Dissection>)>;
+    using Observe = std::function<void(std::size_t share, std::size_t place,
+                                       std::span<const decode::Dissection>)>;
+    struct Work {
+        Prepare prepare; // after a batch is decoded
+        std::size_t shares = 0;
+        Observe observe; // after that and after all batches before, for each share
+    };
     // One batch: no threads but the caller's. Threads begin with the second batch that waits: a
     // small file needs none.
-    DecodePool(const decode::Options& options, Prepare prepare, std::uint32_t threads,
+    DecodePool(const decode::Options& options, Work work, std::uint32_t threads,
                std::size_t batches, std::size_t batch_frames);
     DecodePool(const DecodePool&) = delete;
     DecodePool& operator=(const DecodePool&) = delete;
     ~DecodePool();
 
     // Whether the caller is the only thread: it decodes each packet when it has read it, while its
-    // bytes are in the cache. Its batch has a room from the beginning.
+    // bytes are in the cache.
     [[nodiscard]] bool alone() const { return capacity() == 1; }
-    // After the batch is decoded.
-    void prepare(const DecodeBatch& batch, const DecodeRoom& room) const;
+    // Its only batch, which has a room from the beginning and never goes through the queue.
+    DecodeBatch& own_batch();
+    // After the caller alone decoded the batch.
+    void finish_alone(const DecodeBatch& batch) const;
 
     // Only the caller's thread uses these.
     [[nodiscard]] std::size_t under_way() const { return filled_ - released_; }
@@ -77,19 +87,32 @@ class DecodePool {
     DecodeBatch& free();
     // The batches filled since the last call, `count` of them, may be decoded.
     void submit(std::size_t count);
-    // Waits until the oldest batch is decoded, and decodes meanwhile.
+    // Waits until the oldest batch is decoded and all shares saw it, and helps meanwhile.
     DecodeBatch& oldest();
     // The oldest batch is used no longer.
     void release();
 
   private:
-    void work(std::size_t thread);
+    struct Share {
+        std::size_t seen = 0; // batches
+        bool busy = false;
+    };
+
+    void prepare(const DecodeBatch& batch, const DecodeRoom& room) const;
+    void observe(std::size_t share, const DecodeBatch& batch) const;
+    void run(std::size_t thread);
+    bool help(std::unique_lock<std::mutex>& lock, std::size_t thread);
+    [[nodiscard]] bool any_work() const;
+    [[nodiscard]] bool waits(std::size_t share) const;
+    [[nodiscard]] bool done(std::size_t batch) const;
     void decode_next(std::unique_lock<std::mutex>& lock, std::size_t thread);
+    void observe_next(std::unique_lock<std::mutex>& lock, std::size_t share);
     DecodeRoom& room_for(std::size_t thread);
+    void make_places(DecodeBatch& batch) const;
     void start_threads();
 
     decode::Options options_;
-    Prepare prepare_;
+    Work work_;
     std::uint32_t threads_wanted_; // beside the caller's
     std::size_t batch_frames_;
     std::vector<DecodeBatch> batches_; // a ring
@@ -102,6 +125,9 @@ class DecodePool {
     std::condition_variable done_;
     std::size_t submitted_ = 0;
     std::size_t taken_ = 0;
+    std::size_t decoded_ = 0; // all before this one are
+    std::vector<Share> shares_;
+    std::size_t sleeping_ = 0;                         // threads that wait for work
     std::deque<DecodeRoom> rooms_;                     // at most as many as batches
     std::vector<std::vector<DecodeRoom*>> free_rooms_; // by thread; 0 is the caller's
     bool caller_waits_ = false;

@@ -4,27 +4,22 @@
 #include <thread>
 
 #include "dissector/capture/decode_pool.hpp"
+#include "dissector/capture/facts.hpp"
 
 namespace veriroce::capture {
 namespace {
 
-// Alone, a batch stays in the nearest cache. For other threads it is worth its hand-over, and what
-// is under way stays in the next one.
-constexpr std::size_t kFramesAlone = 16;
+// For other threads a batch is worth its hand-over, and what is under way stays in the second
+// cache.
 constexpr std::size_t kFramesShared = DecodedFrames::kMostTogether;
 // So that batches under way stay among the pages that the reader keeps (page_prefetcher.hpp).
 constexpr std::size_t kBatchBytes = std::size_t{128} * 1024;
 
-std::uint32_t threads_of(std::uint32_t wanted) {
-    if (wanted == 0) wanted = std::max(1U, std::thread::hardware_concurrency());
-    return std::min(wanted, kMostThreads);
-}
-
 std::unique_ptr<DecodePool> pool_for(const DecodedFrames::Options& options) {
-    const std::uint32_t threads = threads_of(options.threads);
-    return std::make_unique<DecodePool>(options.decode, options.prepare, threads,
-                                        DecodedFrames::places(threads),
-                                        threads == 1 ? kFramesAlone : kFramesShared);
+    const std::uint32_t threads = DecodedFrames::threads(options.threads);
+    return std::make_unique<DecodePool>(
+        options.decode, DecodePool::Work{options.prepare, options.shares, options.observe}, threads,
+        DecodedFrames::places(threads), threads == 1 ? options.together : kFramesShared);
 }
 
 std::vector<Reader> alone(Reader reader) {
@@ -35,8 +30,13 @@ std::vector<Reader> alone(Reader reader) {
 
 } // namespace
 
+std::uint32_t DecodedFrames::threads(std::uint32_t wanted) {
+    if (wanted == 0) wanted = std::max(1U, std::thread::hardware_concurrency());
+    return std::min(wanted, kMostThreads);
+}
+
 std::size_t DecodedFrames::places(std::uint32_t threads) {
-    const std::uint32_t wanted = threads_of(threads);
+    const std::uint32_t wanted = DecodedFrames::threads(threads);
     return wanted == 1 ? 1 : wanted * kBatchesPerThread;
 }
 
@@ -142,7 +142,7 @@ void DecodedFrames::fetch_ahead(const Record& record) {
 void DecodedFrames::fill(DecodeBatch& batch) {
     batch.size = 0;
     batch.first_number = number_ + 1;
-    bool first = pool_->under_way() == 1; // nothing but this batch
+    bool first = pool_->under_way() <= 1; // nothing but this batch
     for (std::size_t bytes = 0; batch.size < batch.packets.size() && bytes < kBatchBytes;) {
         if (!first && !at_hand()) break;
         first = false;
@@ -150,8 +150,20 @@ void DecodedFrames::fill(DecodeBatch& batch) {
         ended_ = !take(record);
         if (ended_) break;
         interfaces = static_cast<std::uint32_t>(reader().interfaces().size());
+        const bool selected = !options_.select || options_.select(record);
         DecodeBatch::Packet& packet = batch.packets[batch.size];
-        packet.selected = !options_.select || options_.select(record);
+        packet.selected = selected;
+        if (pool_->alone()) {
+            // While its bytes are in the cache, and straight from the record.
+            decode::Dissection& frame = batch.room->frames[batch.size];
+            if (selected) {
+                tell(record, batch.first_number + batch.size, frame.frame);
+                decode::dissect_frame(options_.decode, frame);
+            }
+            bytes += record.bytes.size();
+            ++batch.size;
+            continue;
+        }
         packet.bytes = record.bytes.data();
         packet.captured = static_cast<std::uint32_t>(record.bytes.size());
         packet.original_length = record.original_length;
@@ -159,15 +171,11 @@ void DecodedFrames::fill(DecodeBatch& batch) {
         packet.has_time = record.time_ns.has_value();
         packet.time_ns = record.time_ns.value_or(0);
         bytes += packet.captured;
-        if (pool_->alone()) {
-            batch.decode(batch.size, options_.decode, *batch.room);
-        } else {
-            fetch_ahead(record);
-        }
+        fetch_ahead(record);
         ++batch.size;
     }
     number_ += batch.size;
-    if (pool_->alone()) pool_->prepare(batch, *batch.room);
+    if (pool_->alone()) pool_->finish_alone(batch);
 }
 
 // Many at once, so that sleeping threads are woken seldom.
@@ -182,7 +190,19 @@ void DecodedFrames::read_ahead() {
     if (filled > 0) pool_->submit(filled);
 }
 
+// One batch, again and again, without anything of the queue.
+std::span<decode::Dissection> DecodedFrames::next_alone() {
+    given_ = nullptr;
+    if (ended_) return {};
+    DecodeBatch& batch = pool_->own_batch();
+    fill(batch);
+    if (batch.size == 0) return {};
+    given_ = &batch;
+    return std::span(batch.room->frames).first(batch.size);
+}
+
 std::span<decode::Dissection> DecodedFrames::next() {
+    if (pool_->alone()) return next_alone();
     if (given_ != nullptr) pool_->release();
     given_ = nullptr;
     read_ahead();

@@ -41,6 +41,9 @@ class DecodedFrames {
         decode::Options decode;
         // That decode, the caller's among them. 0: one for each processor; 1: only the caller's.
         std::uint32_t threads = 0;
+        // Frames that next() gives at once if the caller is the only thread. Several help who waits
+        // for the memory of connections; else as few as can be stay in the nearest cache.
+        std::size_t together = 16;
         // Whether to decode this frame; may also shorten it. Empty: every frame. Called in order by
         // the caller's thread.
         std::function<bool(Record&)> select = {};
@@ -49,7 +52,16 @@ class DecodedFrames {
         // Without `select`. It must not throw.
         using Prepare = std::function<void(std::size_t place, std::span<const decode::Dissection>)>;
         Prepare prepare = {};
+        // Work on the frames that need those before: each of `shares` sees every batch, prepared
+        // and in order. next() gives a batch when all did. Shares are seen to by any thread, and
+        // several at the same time, but none by two. It must not throw.
+        std::size_t shares = 0;
+        using Observe = std::function<void(std::size_t share, std::size_t place,
+                                           std::span<const decode::Dissection>)>;
+        Observe observe = {};
     };
+    // How many threads that are.
+    static std::uint32_t threads(std::uint32_t wanted);
     // Batches under way at most, with so many threads.
     static std::size_t places(std::uint32_t threads);
     static constexpr std::size_t kMostTogether = 64; // frames of a batch
@@ -61,6 +73,9 @@ class DecodedFrames {
     DecodedFrames& operator=(DecodedFrames&&) noexcept;
     // Waits for what the pool decodes at the moment.
     ~DecodedFrames();
+
+    // Reads no more; what was read is still given.
+    void stop() { ended_ = true; }
 
     // Empty at the end. The frames and their records are valid until the next call.
     std::span<decode::Dissection> next();
@@ -101,6 +116,7 @@ class DecodedFrames {
     void fetch_ahead(const Record& record);
     void fill(DecodeBatch& batch);
     void read_ahead();
+    std::span<decode::Dissection> next_alone();
 
     std::vector<Input> inputs_;
     Options options_;

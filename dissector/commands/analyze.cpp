@@ -1,16 +1,17 @@
 #include "dissector/commands/analyze.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <charconv>
 #include <cmath>
 #include <cstring>
+#include <filesystem>
 
 #include <fmt/format.h>
 
 #include "dissector/analysis_database/database.hpp"
 #include "dissector/analysis_page/html.hpp"
+#include "dissector/analyze/divided_analyzer.hpp"
 #include "dissector/capture/decoded_frames.hpp"
 #include "dissector/capture/facts.hpp"
 #include "dissector/capture/live.hpp"
@@ -29,16 +30,14 @@ void say(std::FILE* err, std::string_view message) {
     fmt::print(err, "veriroce: {}\n", wire::safe_text(message, true));
 }
 
-using PacketsByPlace =
-    std::vector<std::array<flow::FramePacket, capture::DecodedFrames::kMostTogether>>;
-
 class Session {
   public:
     Session(const AnalyzeOptions& options, std::FILE* out, std::FILE* err)
         : options_(options), out_(out), err_(err),
-          analyzer_({.flow = {},
-                     .messages = messages() || !options.sqlite.empty(),
-                     .traces = options.html.empty() ? 0 : analysis_page::kGraphs}) {}
+          kept_({.flow = {},
+                 .messages = messages() || !options.sqlite.empty(),
+                 .traces = options.html.empty() ? 0 : analysis_page::kGraphs}),
+          analyzer_(kept_, 1, 1) {}
 
     int run() {
         const StopOnSignal stop; // from here on a signal leaves complete output behind
@@ -52,7 +51,8 @@ class Session {
             read_live();
         }
         analyzer_.finish();
-        const analyze::Report report = analyze::report_of(analyzer_, options_.thresholds);
+        const analyze::Report report =
+            analyze::report_of(analyzer_.conversations(), analyzer_.totals(), options_.thresholds);
         complain_if_empty(report);
         write_database(report);
         write_page(report);
@@ -70,51 +70,87 @@ class Session {
         return options_.interface.empty() && StopOnSignal::requested();
     }
 
+    // Those that were written before the files were read again are not written again.
+    std::span<const analyze::FinishedMessage> fresh_messages() {
+        const auto messages = analyzer_.messages();
+        const auto old = static_cast<std::size_t>(
+            std::min<std::uint64_t>(messages.size(), written_ - std::min(written_, finished_)));
+        finished_ += messages.size();
+        written_ = std::max(written_, finished_);
+        return messages.subspan(old);
+    }
+
     void write_messages() {
-        if (analyzer_.messages().empty()) return;
+        const auto fresh = fresh_messages();
+        if (fresh.empty()) return;
         if (database_) {
-            if (const auto added = database_->add(analyzer_.messages()); !added) {
+            if (const auto added = database_->add(fresh); !added) {
                 complain(added.error());
                 database_.reset();
             }
         }
         if (!messages()) return;
         if (options_.format == AnalyzeFormat::Csv) {
-            analyze::append_messages_csv(out_.text(), analyzer_.messages());
+            analyze::append_messages_csv(out_.text(), fresh);
         } else {
-            analyze::append_json_lines(out_.text(), analyzer_.messages());
+            analyze::append_json_lines(out_.text(), fresh);
         }
         out_.pass();
     }
 
-    void read_files() {
-        std::vector<capture::Reader> readers;
-        std::vector<const std::string*> names;
-        for (const std::string& file : options_.files) {
-            auto reader = capture::Reader::open(file, &StopOnSignal::flag());
-            if (StopOnSignal::requested()) return;
-            if (!reader) {
-                complain(capture::text_of(reader.error(), file));
-                continue;
-            }
-            readers.push_back(std::move(*reader));
-            names.push_back(&file);
-        }
-        PacketsByPlace packets(capture::DecodedFrames::places(options_.threads));
-        const auto prepare = [&](std::size_t place, std::span<const decode::Dissection> some) {
-            flow::read_packets(some, packets[place]);
+    // A pipe cannot be read again, which may be necessary (DividedAnalyzer::exact).
+    [[nodiscard]] std::size_t shares() const {
+        const auto again = [](const std::string& file) {
+            std::error_code unknown;
+            return file != "-" && std::filesystem::is_regular_file(file, unknown);
         };
-        capture::DecodedFrames frames(std::move(readers),
-                                      {.decode = {.also_roce_ports = options_.roce_ports},
-                                       .threads = options_.threads,
-                                       .prepare = prepare});
-        for (auto some = frames.next(); !some.empty(); some = frames.next()) {
-            analyzer_.observe(some, packets[frames.place()]);
-            write_messages();
-            if (StopOnSignal::requested() || out_.error() != 0) return;
+        const bool divided = kept_.traces == 0 && std::ranges::all_of(options_.files, again);
+        return divided ? capture::DecodedFrames::threads(options_.threads) : 1;
+    }
+
+    void read_files() {
+        std::vector<const std::string*> names;
+        for (const std::string& file : options_.files)
+            names.push_back(&file);
+        if (analyze_files(names, shares()) || StopOnSignal::requested()) return;
+        finished_ = 0;
+        analyze_files(names, 1);
+    }
+
+    // False if one analyzer must read all of them. Those that cannot be opened leave `names`.
+    bool analyze_files(std::vector<const std::string*>& names, std::size_t shares) {
+        std::vector<capture::Reader> readers;
+        for (const std::string*& name : names) {
+            auto reader = capture::Reader::open(*name, &StopOnSignal::flag());
+            if (StopOnSignal::requested()) return true;
+            if (reader) {
+                readers.push_back(std::move(*reader));
+            } else {
+                complain(capture::text_of(reader.error(), *name));
+                name = nullptr;
+            }
         }
+        std::erase(names, nullptr);
+        analyzer_ = analyze::DividedAnalyzer(kept_, shares,
+                                             capture::DecodedFrames::places(options_.threads));
+        capture::DecodedFrames frames(
+            std::move(readers),
+            {.decode = {.also_roce_ports = options_.roce_ports},
+             .threads = options_.threads,
+             .prepare = [&](std::size_t place, auto some) { analyzer_.prepare(place, some); },
+             .shares = shares,
+             .observe = [&](std::size_t share, std::size_t place,
+                            auto some) { analyzer_.observe(share, place, some); }});
+        for (auto some = frames.next(); !some.empty(); some = frames.next()) {
+            analyzer_.merge(frames.place());
+            if (!analyzer_.exact()) return false;
+            write_messages();
+            if (StopOnSignal::requested() || out_.error() != 0) frames.stop();
+        }
+        if (StopOnSignal::requested() || out_.error() != 0) return true;
         for (const auto& [file, error] : frames.errors())
             complain(capture::text_of(error, *names[file]));
+        return true;
     }
 
     void read_live() {
@@ -133,7 +169,10 @@ class Session {
             if (*got != capture::Live::Got::Packet) continue;
             capture::tell(record, ++number, dissection.frame);
             decode::dissect_frame({.also_roce_ports = options_.roce_ports}, dissection);
-            analyzer_.observe({&dissection, 1});
+            const std::span<const decode::Dissection> frames(&dissection, 1);
+            analyzer_.prepare(0, frames);
+            analyzer_.observe(0, 0, frames);
+            analyzer_.merge(0);
             write_messages();
         }
         const auto counts = live->counts();
@@ -237,7 +276,10 @@ class Session {
     const AnalyzeOptions& options_;
     print::Output out_;
     std::FILE* err_;
-    analyze::Analyzer analyzer_;
+    analyze::Options kept_;
+    analyze::DividedAnalyzer analyzer_;
+    std::uint64_t finished_ = 0; // messages, since the files were begun
+    std::uint64_t written_ = 0;  // messages
     std::optional<analysis_database::Database> database_;
     bool failed_ = false;
 };

@@ -43,6 +43,9 @@ std::size_t columns_of(std::FILE* out) {
     return error == std::errc{} && *stop == 0 && columns > 0 ? std::min(columns, kMost) : kUsual;
 }
 
+// As many frames as stay in the nearest cache (32 KiB) with what decodes them.
+constexpr std::size_t kTogether = 8;
+
 } // namespace
 
 Session::Session(const Options& options, Compiled compiled, std::FILE* out, std::FILE* err)
@@ -292,8 +295,10 @@ capture::DecodedFrames Session::decoded(capture::Reader reader) {
             return true;
         };
     }
-    capture::DecodedFrames::Options options{
-        .decode = decode_, .threads = options_.threads, .select = std::move(select)};
+    capture::DecodedFrames::Options options{.decode = decode_,
+                                            .threads = options_.threads,
+                                            .together = kTogether,
+                                            .select = std::move(select)};
     if (counts_batches()) {
         counted_.resize(capture::DecodedFrames::places(options_.threads));
         options.prepare = [this](std::size_t place, std::span<const decode::Dissection> frames) {

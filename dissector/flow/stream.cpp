@@ -357,7 +357,7 @@ bool Stream::room(std::size_t wanted, Budget& budget) {
         const std::size_t bound = needed ? kMaxHistory : kAcknowledgedHistory;
         const bool wants_more = extents_.capacity() + more <= bound;
         if (wants_more && budget.extents_left >= more) {
-            budget.extents_left -= more;
+            budget.take(more);
             extents_.grow(kFirstRoom);
             continue;
         }

@@ -151,7 +151,13 @@ struct Counters {
 // How much history all streams together may still allocate.
 struct Budget {
     std::size_t extents_left = 0;
-    bool refused = false; // a stream needed more than was left
+    std::size_t extents_least = extents_left; // that were ever left
+    bool refused = false;                     // a stream needed more than was left
+
+    void take(std::size_t extents) {
+        extents_left -= extents;
+        if (extents_left < extents_least) extents_least = extents_left;
+    }
 };
 
 struct StreamResult {

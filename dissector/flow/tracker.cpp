@@ -9,7 +9,6 @@ namespace {
 constexpr std::size_t kFirstAskedRoom = 64; // powers of two
 constexpr std::size_t kMaxAskedRoom = 1U << 16;
 constexpr std::size_t kAskedByConnection = 8;
-constexpr std::size_t kConnectRequests = 256;
 
 Path path_of(const Packet& packet) {
     return {packet.source, packet.destination, packet.transport.bth.dest_qp.value};
@@ -397,6 +396,11 @@ void Tracker::merge(std::uint32_t into, std::uint32_t from) {
 }
 
 void Tracker::introduce(const Introduction& first, const Introduction& second) {
+    introduce(first, second, packets_);
+}
+
+void Tracker::introduce(const Introduction& first, const Introduction& second,
+                        std::uint64_t number) {
     const std::array<Introduction, 2> introduced{first, second};
     const std::uint32_t hosts = hosts_between(first.address, second.address);
     ++hosts_[hosts].connections; // so that they stay when the older connections go
@@ -405,7 +409,7 @@ void Tracker::introduce(const Introduction& first, const Introduction& second) {
             {introduced[1 - to].address, introduced[to].address, introduced[to].qpn.value});
         if (known) drop(*known >> 1);
     }
-    const std::uint32_t index = fresh(packets_, hosts);
+    const std::uint32_t index = fresh(number, hosts);
     leave(hosts);
     Connection& connection = connections_[index];
     connection.pairing = Pairing::Known;
@@ -424,24 +428,27 @@ void Tracker::introduce(const Introduction& first, const Introduction& second) {
     put_path(index, 1);
 }
 
+void Tracker::remember(const ConnectRequest& request) {
+    if (connect_requests_.size() == kMostConnectRequests) {
+        connect_requests_.erase(connect_requests_.begin());
+        connect_request_overwritten_ = true;
+    }
+    connect_requests_.push_back(request);
+    most_connect_requests_ = std::max(most_connect_requests_, connect_requests_.size());
+}
+
 void Tracker::connection_message(const Packet& packet) {
     const auto message = cm_message_of(packet);
     if (!message) return;
     if (message->kind == CmKind::Request) {
-        const ConnectRequest request{packet.source, packet.destination, *message};
-        if (connect_requests_.size() < kConnectRequests) {
-            connect_requests_.push_back(request);
-        } else {
-            ConnectRequest& oldest = connect_requests_[next_connect_request_++ % kConnectRequests];
-            if (oldest.message.kind == CmKind::Request) connect_request_overwritten_ = true;
-            oldest = request;
-        }
+        remember({packet.source, packet.destination, *message});
         return;
     }
     if (message->kind != CmKind::Reply) return;
-    for (ConnectRequest& request : connect_requests_) {
+    for (std::size_t i = 0; i < connect_requests_.size(); ++i) {
+        const ConnectRequest& request = connect_requests_[i];
         const CmMessage& asked = request.message;
-        if (asked.kind != CmKind::Request || asked.local_id != message->remote_id) continue;
+        if (asked.local_id != message->remote_id) continue;
         if (!(request.source == packet.destination && request.destination == packet.source)) {
             continue;
         }
@@ -458,8 +465,9 @@ void Tracker::connection_message(const Packet& packet) {
                               .first_psn = asked.first_psn,
                               .max_rd_atomic = asked.responder_resources,
                               .timeout = {}};
-        introduce(active, passive);
-        request.message.kind = CmKind::Other; // a repeated reply changes nothing
+        introduce(active, passive, packet.number);
+        // A repeated reply changes nothing.
+        connect_requests_.erase(connect_requests_.begin() + static_cast<std::ptrdiff_t>(i));
         return;
     }
 }

@@ -102,6 +102,26 @@ struct Limits {
     std::uint32_t connections = 2 * 65'536;
     std::size_t extents = 2'000'000; // of all histories together, about 140 bytes each
 };
+inline constexpr std::size_t kMostConnectRequests = 256; // of CM, without an answer
+
+// The most that a tracker has ever needed of what is limited.
+struct Need {
+    std::size_t connections = 0;
+    std::size_t extents = 0;
+    std::size_t connect_requests = 0;
+
+    // Of several trackers that divide the packets: at least what one would need for all.
+    void add(const Need& other) {
+        connections += other.connections;
+        extents += other.extents;
+        connect_requests += other.connect_requests;
+    }
+    // If so, a tracker with these limits forgets nothing.
+    [[nodiscard]] bool within(const Limits& limits) const {
+        return connections <= limits.connections && extents <= limits.extents &&
+               connect_requests <= kMostConnectRequests;
+    }
+};
 
 // What is known about an end before its first packet.
 struct Introduction {
@@ -152,6 +172,11 @@ class Tracker {
     [[nodiscard]] bool limited() const {
         return evicted_ > 0 || budget_.refused || connect_request_overwritten_;
     }
+    [[nodiscard]] Need need() const {
+        return {.connections = connections_.size(),
+                .extents = limits_.extents - budget_.extents_least,
+                .connect_requests = most_connect_requests_};
+    }
 
   private:
     struct Asked { // a request from an unpaired QP
@@ -197,6 +222,8 @@ class Tracker {
     // none from an unpaired QP.
     [[nodiscard]] const Asked* asked_by(const Packet& packet, const Hosts& hosts) const;
     void connection_message(const Packet& packet);
+    void remember(const ConnectRequest& request);
+    void introduce(const Introduction& first, const Introduction& second, std::uint64_t number);
     void put_path(std::uint32_t index, std::uint8_t to);
 
     static constexpr std::uint32_t kNone = 0xFFFFFFFF;
@@ -217,9 +244,9 @@ class Tracker {
     std::deque<Hosts> hosts_;
     std::vector<std::uint32_t> free_hosts_;
     Table<Path> hosts_by_addresses_;
-    std::vector<ConnectRequest> connect_requests_; // the most recent unanswered ones
-    std::size_t next_connect_request_ = 0;
-    bool connect_request_overwritten_ = false; // an unanswered one
+    std::vector<ConnectRequest> connect_requests_; // unanswered; the oldest first
+    std::size_t most_connect_requests_ = 0;
+    bool connect_request_overwritten_ = false;
     std::vector<Message> finished_;
     Answered answered_;
     std::uint64_t last_id_ = 0;

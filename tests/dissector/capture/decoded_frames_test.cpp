@@ -93,6 +93,40 @@ TEST_CASE("decoded frames: every number of threads gives the same frames in orde
     }
 }
 
+TEST_CASE("decoded frames: each share sees every frame in order, before the caller", "[capture]") {
+    constexpr std::uint32_t kFrames = 5000;
+    constexpr std::size_t kShares = 3;
+    const auto file = pcapng_of(kFrames).bytes();
+    for (const std::uint32_t threads : {1U, 2U, 3U, 8U}) {
+        INFO(threads << " threads");
+        struct Seen {
+            std::uint64_t last = 0;
+            bool right = true;
+        };
+        std::array<Seen, kShares> shares;
+        std::vector<std::array<std::uint64_t, kShares>> by_place(DecodedFrames::places(threads));
+        const auto observe = [&](std::size_t share, std::size_t place, auto some) {
+            Seen& seen = shares[share];
+            for (const decode::Dissection& frame : some)
+                seen.right = seen.right && frame.frame.number == ++seen.last;
+            by_place[place][share] = seen.last;
+        };
+        DecodedFrames frames = frames_of(
+            file, {.decode = {}, .threads = threads, .shares = kShares, .observe = observe});
+        std::uint64_t last = 0;
+        bool right = true;
+        for (auto some = frames.next(); !some.empty(); some = frames.next()) {
+            last += some.size();
+            for (const std::uint64_t seen : by_place[frames.place()])
+                right = right && seen == last;
+        }
+        CHECK(right);
+        CHECK(last == kFrames);
+        for (const Seen& seen : shares)
+            CHECK((seen.right && seen.last == kFrames));
+    }
+}
+
 TEST_CASE("decoded frames: what is not selected is not decoded, and what is may be cut",
           "[capture]") {
     const auto file = pcapng_of(1000).bytes();

@@ -40,6 +40,82 @@ inline void dissect(const Frame& frame, std::uint64_t number, decode::Dissection
     decode::dissect_frame(facts, {}, out);
 }
 
+// As if both IPv4 addresses were others: their second bytes are greater by this much. The ICRC is
+// wrong then.
+inline Frame moved(Frame frame, std::uint8_t by) {
+    constexpr std::size_t kType = 12;
+    constexpr std::size_t kChecksum = 24;
+    const auto at = [&frame](std::size_t i) {
+        return std::to_integer<std::uint32_t>(frame.bytes[i]);
+    };
+    if (frame.bytes.size() < 34 || at(kType) != 8 || at(kType + 1) != 0) return frame;
+    std::uint32_t sum = ~(at(kChecksum) << 8 | at(kChecksum + 1)) & 0xFFFF;
+    for (const std::size_t i : {27U, 31U}) {
+        frame.bytes[i] = static_cast<std::byte>(at(i) + by);
+        sum += by;
+    }
+    sum = ~((sum & 0xFFFF) + (sum >> 16));
+    frame.bytes[kChecksum] = static_cast<std::byte>(sum >> 8);
+    frame.bytes[kChecksum + 1] = static_cast<std::byte>(sum);
+    return frame;
+}
+
+// Several captures at the same time, each between other addresses, with all troubles.
+inline std::vector<Frame> crowded() {
+    std::vector<std::vector<Frame>> all;
+    for (const std::string_view name :
+         {"rxe-write-loss", "rxe-rping-cm", "rxe-rnr-nak", "rxe-psn-wrap", "rxe-cm-reject",
+          "rxe-write-corrupt", "rxe-atomic", "rxe-retry-exceeded", "rxe-nak-access-read",
+          "rxe-ud-verbs", "rxe-write-loss", "rxe-rping-cm-v6"}) {
+        all.push_back(frames_of(pcap(name)));
+        if (all.back().size() > 300) all.back().resize(300);
+    }
+    std::vector<Frame> frames;
+    for (std::size_t i = 0; i < 300; ++i) {
+        for (std::size_t k = 0; k < all.size(); ++k) {
+            if (i >= all[k].size() || (i + k) % 23 == 22) continue; // the capture lacks some
+            frames.push_back(moved(all[k][i], static_cast<std::uint8_t>(k)));
+            frames.back().time_ns = static_cast<std::int64_t>(frames.size()) * 20'000;
+        }
+    }
+    return frames;
+}
+
+// Their ICRCs are not checked.
+inline std::vector<decode::Dissection> dissected(const std::vector<Frame>& frames) {
+    std::vector<decode::Dissection> all(frames.size());
+    for (std::size_t i = 0; i < frames.size(); ++i) {
+        all[i].frame.bytes = frames[i].bytes;
+        all[i].frame.original_length = static_cast<std::uint32_t>(frames[i].bytes.size());
+        all[i].frame.link_code = 1;
+        all[i].frame.number = i + 1;
+        all[i].frame.time_ns = frames[i].time_ns;
+        decode::dissect_frame({.verify_icrc = false}, all[i]);
+    }
+    return all;
+}
+
+// As threads would do it, but always alike: a batch is observed by the last share first, and each
+// share is given some batches before the next share is. The batches are merged in order.
+template <typename Divided>
+void observe_divided(Divided& divided, std::span<const decode::Dissection> frames,
+                     std::size_t shares, std::size_t places) {
+    constexpr std::size_t kBatch = 50;
+    for (std::size_t begin = 0; begin < frames.size(); begin += kBatch * places) {
+        std::vector<std::span<const decode::Dissection>> batches;
+        for (std::size_t at = begin; at < frames.size() && batches.size() < places; at += kBatch)
+            batches.push_back(frames.subspan(at, std::min(kBatch, frames.size() - at)));
+        for (std::size_t place = batches.size(); place-- > 0;)
+            divided.prepare(place, batches[place]);
+        for (std::size_t share = shares; share-- > 0;) {
+            for (std::size_t place = 0; place < batches.size(); ++place)
+                divided.observe(share, place, batches[place]);
+        }
+        for (std::size_t place = 0; place < batches.size(); ++place)
+            divided.merge(place);
+    }
+}
+
 // Packets by hand: two ends, `a` with QP 0x11 and `b` with QP 0x22.
 class Wire {
   public:
