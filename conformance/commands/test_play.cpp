@@ -229,6 +229,10 @@ Accepted<plan::RunResults> play(testbed::Testbed& bench, const plan::Plan& plan,
         results.run.notes.push_back(change + " during the run");
         console.say(fmt::format("note: {} during the run\n", change));
     }
+    if (const auto note = run.wire_note()) {
+        results.run.notes.push_back(*note);
+        console.say(fmt::format("note: {}\n", *note));
+    }
     results.run.complete =
         !command_line::StopOnSignal::requested() && run.done() == plan.runs.size();
     const auto lost = lost_device(bench, run, plan.runs.size(), options);

@@ -24,8 +24,16 @@ namespace {
 constexpr double kChanceOnGoodWire = 1e-3;
 constexpr double kChanceOnBadWire = 1e-6;
 
+// A bad wire is to blame for the plays that do not pass only if a defect that shows in every other
+// play would show this seldom with less probability, and if the wire disturbs so many plays with
+// more. One failure takes five passes, two take seven.
+constexpr double kChanceOfHalfADefect = 0.11;
+constexpr double kChanceOfBadWire = 0.05;
+
 // No wire damages more of the packets than this: then it is the device.
 constexpr double kMostDamage = 0.04;
+// Nor does it repeat more.
+constexpr double kMostCopies = 0.04;
 
 bool blames(const CaseResult& result) {
     return result.verdict == Verdict::Fail || result.verdict == Verdict::Warn;
@@ -49,9 +57,36 @@ bool shows(const CaseResult& result, const std::string& signature) {
            });
 }
 
+// How probable it is that something happens at least `least` times in `times`, if it happens in
+// each with this share.
+double chance_of_at_least(std::uint64_t least, std::uint64_t times, double share) {
+    double sum = 0;
+    double ways = 1; // to choose `some` of `times`
+    for (std::uint64_t some = 0; some <= times; ++some) {
+        if (some >= least) {
+            sum += ways * std::pow(share, static_cast<double>(some)) *
+                   std::pow(1 - share, static_cast<double>(times - some));
+        }
+        ways = ways * static_cast<double>(times - some) / static_cast<double>(some + 1);
+    }
+    return sum;
+}
+
+// How far a play came: the packets that the tester sent.
+std::uint64_t place_of(const CaseResult& play) {
+    return static_cast<std::uint64_t>(std::ranges::count(play.packets, interpreter::Side::Tester,
+                                                         &interpreter::RecordedPacket::from));
+}
+
+// Whether two plays ended at one place: resends move it a little.
+bool near(std::uint64_t one, std::uint64_t other) {
+    const auto [less, more] = std::minmax(one, other);
+    return more - less <= 4 + less / 16;
+}
+
 // How many packets of a play the wire could have disturbed to this effect. A device that repeats
 // one for ever, while the tester says nothing, must not hide behind the many that could get lost.
-std::uint64_t packets_at_risk(const CaseResult& play) {
+std::uint64_t packets_at_risk_in(const CaseResult& play) {
     constexpr std::uint64_t most_alike = 16;
     std::uint64_t packets = 0;
     std::uint64_t alike = 0; // in a row
@@ -98,6 +133,22 @@ void WireRecord::add_probe(std::uint64_t packets, Disturbance disturbance) {
     probes_.add(packets, disturbance);
 }
 
+void WireRecord::add_copies(std::uint64_t packets, std::uint64_t copies) {
+    const double share = static_cast<double>(copies) / static_cast<double>(packets + 1);
+    if (share > kMostCopies) { // more likely the device's doing: it makes no wire a bad one
+        all_.add(packets, Disturbance::Lost);
+        probes_.add(packets, Disturbance::None);
+        return;
+    }
+    add_probe(packets);
+    for (std::uint64_t i = 0; i < copies; ++i)
+        add_probe(0, Disturbance::Lost);
+}
+
+std::string WireRecord::probes_text() const {
+    return fmt::format("{} of {} packets of a probe", probes_.disturbed(), probes_.packets);
+}
+
 double WireRecord::share() const {
     return probes_.disturbed() == 0 ? all_.share() : std::max(all_.share(), probes_.share());
 }
@@ -111,16 +162,7 @@ double WireRecord::chance(std::uint64_t plays, std::uint64_t disturbed,
                           std::uint64_t packets) const {
     const double share_of_play =
         1 - std::pow(1 - share(), static_cast<double>(std::max(packets, 1UL)));
-    double sum = 0;
-    double ways = 1; // to choose `some` of `plays`
-    for (std::uint64_t some = 0; some <= plays; ++some) {
-        if (some >= disturbed) {
-            sum += ways * std::pow(share_of_play, static_cast<double>(some)) *
-                   std::pow(1 - share_of_play, static_cast<double>(plays - some));
-        }
-        ways = ways * static_cast<double>(plays - some) / static_cast<double>(some + 1);
-    }
-    return sum;
+    return chance_of_at_least(disturbed, plays, share_of_play);
 }
 
 // --- the plays --------------------------------------------------------------------------------
@@ -164,22 +206,52 @@ Replay::Seen Replay::most_seen() const {
     return most;
 }
 
-bool Replay::wire_explains() const {
+std::uint64_t Replay::packets_at_risk() const {
     std::uint64_t packets = 0;
     std::uint64_t all = 0;
     std::uint64_t fewest =
         std::numeric_limits<std::uint64_t>::max(); // of a play that does not pass
     for (const CaseResult& play : plays_) {
-        const std::uint64_t risky = packets_at_risk(play);
+        const std::uint64_t risky = packets_at_risk_in(play);
         packets = std::max(packets, risky);
         all += risky;
         if (!passes(play)) fewest = std::min(fewest, risky);
     }
     // A long case ends at the first lost packet, each time at another one, and the packets after it
     // were at risk as well. A defect of the device ends the case at the same place each time.
-    if (packets > 2 * fewest) packets = all;
-    const double chance = wire_.chance(plays_.size(), plays_.size() - clean(), packets);
+    return packets > 2 * fewest ? all : packets;
+}
+
+bool Replay::wire_explains() const {
+    const double chance = wire_.chance(plays_.size(), plays_.size() - clean(), packets_at_risk());
     return chance > (wire_.disturbed() == 0 ? kChanceOnGoodWire : kChanceOnBadWire);
+}
+
+bool Replay::cleared_by(std::size_t more_passes) const {
+    const std::size_t passed = clean() + more_passes;
+    return std::ranges::all_of(plays_, [&](const CaseResult& failed) {
+        if (passes(failed)) return true;
+        const std::uint64_t place = place_of(failed);
+        std::size_t here = 0;
+        std::size_t beyond = passed;
+        for (const CaseResult& play : plays_) {
+            if (passes(play)) continue;
+            if (near(place_of(play), place)) {
+                ++here;
+            } else if (place_of(play) > place) {
+                ++beyond;
+            }
+        }
+        return chance_of_at_least(beyond, here + beyond, 0.5) <= kChanceOfHalfADefect;
+    });
+}
+
+bool Replay::wire_is_to_blame() const {
+    const std::size_t plays = plays_.size();
+    const std::size_t spoiled = plays - clean();
+    if (!wire_.is_bad() || !cleared_by(0)) return false;
+    // Not the first one: every run of the suite has a chance to be played again for it.
+    return wire_.chance(plays - 1, spoiled - 1, packets_at_risk()) >= kChanceOfBadWire;
 }
 
 Replay::Decision Replay::decision() const {
@@ -196,7 +268,10 @@ Replay::Decision Replay::decision() const {
     const bool most = seen >= 2 && 2 * seen > plays;
     if (most && !wire_explains()) return Decision::Blamed;
     if (plays < kPlays) return Decision::Open;
-    return most && plays < kMostPlays ? Decision::Open : Decision::NotRepeatable;
+    if (wire_is_to_blame()) return Decision::Clean;
+    if (plays >= kMostPlays) return Decision::NotRepeatable;
+    const bool may_clear = wire_.is_bad() && cleared_by(kMostPlays - plays);
+    return most || may_clear ? Decision::Open : Decision::NotRepeatable;
 }
 
 CaseResult Replay::take_result() {
@@ -206,7 +281,11 @@ CaseResult Replay::take_result() {
         decided = proven ? Decision::Blamed : Decision::Unjudged;
     }
     const Seen seen = most_seen();
-    std::size_t chosen = plays_.size() - 1; // a pass after an ERROR, or an ERROR again
+    std::size_t chosen = plays_.size() - 1; // an ERROR again
+    if (decided == Decision::Clean) {
+        const auto last = std::ranges::find_if(plays_.rbegin(), plays_.rend(), passes);
+        chosen = static_cast<std::size_t>(plays_.rend() - last) - 1;
+    }
     if (decided == Decision::Blamed || decided == Decision::NotRepeatable) chosen = seen.play;
     const auto damaged = std::ranges::count_if(plays_, [](const CaseResult& play) {
         return blames(play) && std::ranges::any_of(play.findings, is_damage);

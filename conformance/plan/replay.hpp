@@ -20,12 +20,18 @@ class WireRecord {
     // Packets that were sent to measure the wire. Most cases do not notice that two packets changed
     // places or that one came twice, and pass; these packets tell.
     void add_probe(std::uint64_t packets, Disturbance disturbance = Disturbance::None);
+    // A probe that passed, in which so many packets came more than once.
+    void add_copies(std::uint64_t packets, std::uint64_t copies);
     [[nodiscard]] std::uint64_t packets() const { return all_.packets; }
     [[nodiscard]] std::uint64_t probed() const { return probes_.packets; }
     [[nodiscard]] std::uint64_t disturbed() const { return all_.disturbed(); }
     // The share of packets that something happens to: a cautious guess, 0 to 1. That of the probes,
     // if it is higher.
     [[nodiscard]] double share() const;
+    // Whether the probes showed it, in which a device has the least to do.
+    [[nodiscard]] bool is_bad() const { return probes_.disturbed() > 0; }
+    // "9 of 4012 packets of a probe"
+    [[nodiscard]] std::string probes_text() const;
     // How probable it is that the wire disturbs at least `disturbed` of `plays` plays of so many
     // packets.
     [[nodiscard]] double chance(std::uint64_t plays, std::uint64_t disturbed,
@@ -53,7 +59,8 @@ WireRecord::Disturbance disturbance_of(const interpreter::CaseResult& play);
 //
 // A finding that the wire could explain counts if it shows in two of three plays, and if the wire
 // has been seen to be too good to have done that. On a wire that loses packets this takes more
-// plays. A contradiction counts even if it shows once; three plays tell how often it does.
+// plays: it has done it if so many plays pass that a defect would have shown again. A contradiction
+// counts even if it shows once; three plays tell how often it does.
 class Replay {
   public:
     static constexpr std::size_t kPlays = 3;
@@ -85,7 +92,14 @@ class Replay {
     [[nodiscard]] std::size_t clean() const;
     // The finding that shows in most plays; of contradictions alone if there are any.
     [[nodiscard]] Seen most_seen() const;
+    // Of one play, with the most that could have been lost in any.
+    [[nodiscard]] std::uint64_t packets_at_risk() const;
     [[nodiscard]] bool wire_explains() const;
+    // Whether enough plays went on after each place at which one failed, if so many more pass. A
+    // play that ended before that place says nothing of it.
+    [[nodiscard]] bool cleared_by(std::size_t more_passes) const;
+    // Whether the wire spoiled the plays that do not pass, and the others clear the device.
+    [[nodiscard]] bool wire_is_to_blame() const;
 
     const WireRecord& wire_;
     std::vector<interpreter::CaseResult> plays_;

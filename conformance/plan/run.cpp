@@ -4,6 +4,8 @@
 #include <array>
 #include <cassert>
 #include <exception>
+#include <map>
+#include <string_view>
 
 #include <fmt/format.h>
 
@@ -248,6 +250,17 @@ CaseResult PlanRun::play_once(const PlannedRun& planned) {
     return result;
 }
 
+namespace {
+
+bool passed_after_a_failure(const CaseResult& result) {
+    const bool passed = result.verdict == Verdict::Pass || result.verdict == Verdict::Info;
+    return passed && std::ranges::any_of(result.other_plays, [](const auto& play) {
+               return play.verdict == Verdict::Fail || play.verdict == Verdict::Warn;
+           });
+}
+
+} // namespace
+
 CaseResult PlanRun::play_again(const PlannedRun& planned, CaseResult first) {
     probe_wire(planned);
     Replay replay(wire_);
@@ -256,7 +269,17 @@ CaseResult PlanRun::play_again(const PlannedRun& planned, CaseResult first) {
         replay.add(play_once(planned));
     CaseResult result = replay.take_result();
     replay.tell(wire_);
+    if (passed_after_a_failure(result)) ++cleared_;
     return result;
+}
+
+// No case can tell a device that loses packets from a wire that does: the reader is told.
+std::optional<std::string> PlanRun::wire_note() const {
+    if (cleared_ == 0) return std::nullopt;
+    return fmt::format("packets are lost, repeated or changed between tester and device ({}): {} "
+                       "run{} failed at first and then passed. A device that loses packets itself "
+                       "looks the same; the drop counters of both hosts and of the switch tell",
+                       wire_.probes_text(), cleared_, cleared_ == 1 ? "" : "s");
 }
 
 bool PlanRun::known(const PlannedRun& planned, const CaseResult& result) const {
@@ -275,6 +298,22 @@ void PlanRun::probe_wire(const PlannedRun& planned) {
     wire_.add_probe(kProbePackets);
 }
 
+namespace {
+
+// Answers that came more than once. A right device answers no packet of a probe twice.
+std::uint64_t copies_in(const CaseResult& probe) {
+    std::map<std::string_view, std::uint64_t> answers; // in script notation
+    for (const interpreter::RecordedPacket& packet : probe.packets) {
+        if (packet.from == interpreter::Side::Dut) ++answers[packet.script];
+    }
+    std::uint64_t copies = 0;
+    for (const auto& [answer, times] : answers)
+        copies += times - 1;
+    return copies;
+}
+
+} // namespace
+
 // Whether enough is known. What ends at once is more likely the device's doing than the wire's.
 bool PlanRun::probe_with(const script::Script& probe, const PlannedRun& planned) {
     std::size_t useless = 0; // in a row
@@ -288,15 +327,16 @@ bool PlanRun::probe_with(const script::Script& probe, const PlannedRun& planned)
         const bool passed = played.verdict == Verdict::Pass;
         const auto sent = std::ranges::count(played.packets, interpreter::Side::Tester,
                                              &interpreter::RecordedPacket::from);
-        const auto came = std::ssize(played.packets) - sent;
         if (!passed && sent <= kProbeBurst) {
             if (++useless == kMostUseless) return false;
             continue;
         }
         useless = 0;
-        const bool quiet = passed && came <= sent;
-        wire_.add_probe(played.packets.size(),
-                        quiet ? WireRecord::Disturbance::None : disturbance_of(played));
+        if (passed) {
+            wire_.add_copies(played.packets.size(), copies_in(played));
+        } else {
+            wire_.add_probe(played.packets.size(), disturbance_of(played));
+        }
     }
     return true;
 }

@@ -44,6 +44,9 @@ class PlanRun {
     // What the profile has to say beside the results, and what cannot be judged here: for the
     // report.
     [[nodiscard]] const std::vector<std::string>& notes() const { return notes_; }
+    // What passed only because the wire was to blame for a play that failed: for the report, at the
+    // end. Nothing if there is no such run.
+    [[nodiscard]] std::optional<std::string> wire_note() const;
     [[nodiscard]] std::size_t done() const { return next_; }
     // The id of the run that `next` plays.
     [[nodiscard]] std::optional<std::string> upcoming() const;
@@ -91,6 +94,7 @@ class PlanRun {
     script::Script sanity_;
     std::vector<script::Script> probes_;
     WireRecord wire_;
+    std::size_t cleared_ = 0; // runs that passed after a play that the wire spoiled
     std::size_t next_ = 0;
     TesterQpns qpns_;
     std::uint64_t plays_of_run_ = 0; // of the run at hand, sanity exchanges included
