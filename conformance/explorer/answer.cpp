@@ -13,6 +13,7 @@ namespace {
 constexpr wire::Duration kWait = std::chrono::milliseconds(3); // until a request has come
 constexpr int kMostTimeouts = 20;                              // until a device has given up
 constexpr std::size_t kMostOpen = 12;     // requests that the tester has not answered
+constexpr std::size_t kMostChained = 24;  // of them in one chain
 constexpr std::uint32_t kMostPosted = 60; // of a QP; its queue holds 128
 
 bool waits_for_packets(const Qp& qp) {
@@ -51,7 +52,8 @@ std::string with_flags(Sketch& sketch, Asked& asked, std::string line) {
         line = with_option(std::move(line), "unsignaled");
     asked.signaled = line.size() == before;
     if (asked.takes_receive && sketch.percent(10)) line = with_option(std::move(line), "se");
-    if (sketch.percent(8)) line = with_option(std::move(line), "fence");
+    if (sketch.percent(sketch.features().bursts ? 20 : 8))
+        line = with_option(std::move(line), "fence");
     const bool small = asked.bytes > 0 && asked.bytes <= kInlineBytes;
     const bool carries = asked.kind == Asked::Kind::Message && small;
     if (carries && sketch.features().pieces && sketch.reach().inline_data && sketch.percent(40))
@@ -65,16 +67,36 @@ std::string far_piece(Sketch& sketch, std::uint64_t bytes, std::uint64_t& offset
     return bytes == 0 ? " remote=r" : fmt::format(" remote=r[{} +{}]", offset, bytes);
 }
 
+// Its value has as many digits as the line has room for.
+std::string immediate_field(Sketch& sketch, std::size_t columns) {
+    const std::uint64_t value = sketch.percent(10) ? 0 : sketch.random().next() >> 32;
+    std::string text = fmt::format(" imm=0x{:X}", value);
+    return columns + text.size() <= kColumns ? text : " imm=7";
+}
+
+// Mostly with all 64 bits, of which carries and words may show; as long as the line has room for.
+std::string operand(Sketch& sketch, std::size_t room) {
+    constexpr std::array<std::uint64_t, 6> values{
+        0, 1, 0xFFFF'FFFF, 0x1'0000'0000, 0xFFFF'FFFF'FFFF'FFFF, 0x8000'0000'0000'0000};
+    const std::uint64_t value =
+        sketch.percent(50) ? sketch.random().pick(values) : sketch.random().next();
+    std::string text = fmt::format("0x{:X}", value);
+    return text.size() <= room ? text : fmt::format("{}", value % 1000);
+}
+
 void post_message(Sketch& sketch, const Qp& qp, Asked& asked) {
     const Features& features = sketch.features();
     const bool write = features.writes && (!features.sends || sketch.percent(50));
     const bool immediate = features.immediate && sketch.percent(30);
-    asked.name = fmt::format("{}{}", write ? "RDMA_WRITE" : "SEND", immediate ? "_WITH_IMM" : "");
+    const bool invalidates = !write && !immediate && sketch.reach().windows && sketch.percent(15);
+    const std::string_view rest = immediate ? "_WITH_IMM" : invalidates ? "_WITH_INV" : "";
+    asked.name = fmt::format("{}{}", write ? "RDMA_WRITE" : "SEND", rest);
     asked.takes_receive = !write || immediate;
     std::string line = fmt::format("dut    post {}{} id={} {}", of(qp), asked.name, asked.id,
-                                   source_field(sketch, qp, asked.bytes, immediate));
+                                   source_field(sketch, qp, asked.bytes, !rest.empty()));
     if (write) line += far_piece(sketch, asked.bytes, asked.offset);
-    if (immediate) line += fmt::format(" imm=0x{:X}", sketch.random().next() >> 32);
+    if (immediate) line += immediate_field(sketch, line.size());
+    if (invalidates) line += fmt::format(" ikey=abs:0x{:X}", sketch.random().next() >> 32);
     sketch.say(with_flags(sketch, asked, std::move(line)));
 }
 
@@ -94,12 +116,14 @@ void post_atomic(Sketch& sketch, const Qp& qp, Asked& asked) {
     const bool add = sketch.percent(50);
     asked.name = add ? "FETCH_ADD" : "COMPARE_SWAP";
     std::string line =
-        fmt::format("dut    post {}{} id={} local=k{}[{} +8] remote=r[{} +8] {}", of(qp),
+        fmt::format("dut    post {}{} id={} local=k{}[{} +8] remote=r[{} +8] ", of(qp),
                     add ? "ATOMIC_FETCH_AND_ADD" : "ATOMIC_CMP_AND_SWP", asked.id, qp.domain,
-                    sketch.sink(qp.domain, 8), sketch.atomic_far(),
-                    add ? fmt::format("add={}", sketch.random().below(1000))
-                        : fmt::format("compare={} swap={}", sketch.random().below(3),
-                                      sketch.random().below(3)));
+                    sketch.sink(qp.domain, 8), sketch.atomic_far());
+    constexpr std::size_t names = 24; // of the operands, and short values
+    const std::size_t room = kColumns - std::min(line.size() + names, kColumns);
+    line +=
+        add ? fmt::format("add={}", operand(sketch, room + 10))
+            : fmt::format("compare={} swap={}", sketch.random().below(3), operand(sketch, room));
     sketch.say(with_flags(sketch, asked, std::move(line)));
 }
 
@@ -115,8 +139,43 @@ void post_extension(Sketch& sketch, const Qp& qp, Asked& asked) {
     sketch.say(with_flags(sketch, asked, std::move(line)));
 }
 
+// Equal requests in one chain; mostly the last one alone tells that they are done.
+void post_chain(Sketch& sketch, Qp& qp) {
+    const std::uint64_t count =
+        2 + sketch.random().below(std::min<std::uint64_t>(20, kMostChained - qp.open.size()));
+    const bool write = sketch.features().writes && sketch.percent(50);
+    const std::uint64_t bytes = 1 + sketch.random().below(sketch.percent(80) ? 64 : sketch.mtu());
+    const std::uint64_t first = sketch.next_ids(count);
+    Asked asked{.name = write ? "RDMA_WRITE" : "SEND", .bytes = bytes, .takes_receive = !write};
+    std::string remote;
+    if (write) remote = far_piece(sketch, bytes, asked.offset);
+    const bool silent = sketch.features().unsignaled && sketch.percent(60);
+    const auto say = [&](std::uint64_t from, std::uint64_t to, std::string_view flags) {
+        sketch.say(fmt::format("dut    post {}{} id={}..{} local=s{}[{} +{}]{}{}", of(qp),
+                               asked.name, from, to, qp.domain, sketch.source(qp.domain, bytes),
+                               bytes, remote, flags));
+    };
+    const std::uint64_t last = first + count - 1;
+    say(first, last - (silent ? 1 : 0), silent ? " unsignaled" : "");
+    if (silent) say(last, last, "");
+    if (qp.open.empty()) qp.answered_at = sketch.now();
+    for (std::uint64_t id = first; id <= last; ++id) {
+        asked.id = id;
+        asked.first_psn = qp.dut_psn;
+        asked.packets = sketch.packets_of(bytes);
+        asked.signaled = !silent || id == last;
+        qp.dut_psn += asked.packets;
+        ++qp.posted;
+        qp.open.push_back(asked);
+    }
+    sketch.count(count * bytes);
+}
+
 void post(Sketch& sketch, Qp& qp) {
     const Features& features = sketch.features();
+    if (features.bursts && (features.sends || features.writes) && sketch.percent(8) &&
+        sketch.has_room(kMostChained * sketch.mtu()))
+        return post_chain(sketch, qp);
     Asked asked{.id = sketch.next_id(), .bytes = sketch.length(), .first_psn = qp.dut_psn};
     const bool messages = features.sends || features.writes;
     const std::uint64_t die = sketch.random().below(messages ? 10 : 4);
@@ -177,7 +236,7 @@ std::string answer_line(Sketch& sketch, const Qp& qp, const Asked& asked) {
                            asked.offset, asked.bytes);
     case Asked::Kind::Atomic:
         return fmt::format("{}ATOMIC_ACKNOWLEDGE psn={} original={}", sends(qp), asked.first_psn,
-                           sketch.random().below(1'000'000));
+                           operand(sketch, kColumns));
     case Asked::Kind::Extension:
         return fmt::format("{}RDMA_READ_RESPONSE_ONLY psn={} len=0", sends(qp), asked.first_psn);
     }
@@ -206,18 +265,52 @@ void answer_first(Sketch& sketch, Qp& qp) {
     std::string line = answer_line(sketch, qp, asked);
     if (sketch.features().marks && sketch.percent(10)) {
         constexpr std::array<std::string_view, 8> marks{
-            "ip.ecn=3", "ip.ecn=1", "becn", "fecn", "resv7=1", "migreq", "ip.ttl=1", "trailer=4"};
+            "ip.ecn=3", "ip.ecn=1", "becn", "fecn", "resv7=1", "migreq=0", "ip.ttl=1", "trailer=4"};
         line = with_option(std::move(line), sketch.random().pick(marks));
     }
     sketch.say(std::move(line));
     if (sketch.features().ghosts && sketch.percent(10)) // the network repeats it
         sketch.say(answer_line(sketch, qp, asked));
     qp.answered_at = sketch.now();
+    qp.tried_again = 0;
     expect_done(sketch, qp, asked, 50);
+}
+
+// The answer to a later message answers those before it.
+void skip_some(Sketch& sketch, Qp& qp) {
+    const auto is_message = [](const Asked& one) { return one.kind == Asked::Kind::Message; };
+    while (qp.open.size() > 1 && is_message(qp.open[0]) && is_message(qp.open[1]) &&
+           sketch.percent(sketch.features().bursts ? 40 : 10)) {
+        qp.open.pop_front();
+        qp.known = qp.answers_known = false; // the device may not have sent the next one yet
+    }
+}
+
+// Something arrives while the device waits for something else.
+void meanwhile(Sketch& sketch, Qp& qp) {
+    if (!sketch.features().meanwhile || !sketch.percent(50)) return;
+    const Asked asked = qp.open.front();
+    switch (sketch.random().below(6)) {
+    case 0: // CNP-12
+        return sketch.say(fmt::format("{}CNP psn=abs:0 becn", sends(qp)));
+    case 1: // one that the network repeats
+        if (asked.first_psn > 0)
+            sketch.say(fmt::format("{}ACK psn={}", sends(qp), asked.first_psn - 1));
+        return;
+    case 2: return sketch.say(answer_line(sketch, qp, asked) + " icrc=bad");
+    case 3:
+        if (qp.open.size() < kMostOpen && qp.posted < kMostPosted) post(sketch, qp);
+        return;
+    default: break;
+    }
+    if (qp.talk != Talk::Both || qp.dead || qp.early) return;
+    ask_legally(sketch, qp);
+    send_pending(sketch, qp);
 }
 
 // An ACK inside a message (ACK-09), which is right.
 void answer_part(Sketch& sketch, Qp& qp) {
+    skip_some(sketch, qp);
     Asked& asked = qp.open.front();
     if (asked.kind != Asked::Kind::Message || asked.packets < 2) return answer_first(sketch, qp);
     await_request(sketch, qp, asked);
@@ -227,17 +320,27 @@ void answer_part(Sketch& sketch, Qp& qp) {
     sketch.say(fmt::format("{}ACK psn={}", sends(qp), asked.first_psn + inside));
 }
 
+// RNR-08, RNR-15: not ready, for any request.
+void refuse_for_now(Sketch& sketch, Qp& qp) {
+    const std::uint64_t timer =
+        sketch.features().timers ? sketch.random().below(32) : 1 + sketch.random().below(12);
+    sketch.say(
+        fmt::format("{}RNR_NAK psn={} timer={}", sends(qp), qp.open.front().first_psn, timer));
+    meanwhile(sketch, qp);
+    sketch.wait(4 * wire::rnr_time(static_cast<std::uint8_t>(timer)) + kWait);
+}
+
 // REQ-11, RNR-08: the device sends again.
 void refuse(Sketch& sketch, Qp& qp) {
+    skip_some(sketch, qp);
     Asked& asked = qp.open.front();
     await_request(sketch, qp, asked);
     // Where few of them end the QP, each must be counted.
     const bool fresh = asked.acknowledged == 0;
-    if (asked.takes_receive && fresh && !sketch.features().exhaustion && sketch.percent(50)) {
-        const std::uint64_t timer =
-            sketch.features().timers ? sketch.random().below(32) : 1 + sketch.random().below(12);
-        sketch.say(fmt::format("{}RNR_NAK psn={} timer={}", sends(qp), asked.first_psn, timer));
-        sketch.wait(4 * wire::rnr_time(static_cast<std::uint8_t>(timer)) + kWait);
+    const bool endless = qp.rnr_retries == kForEver;
+    if (fresh && endless && sketch.percent(asked.takes_receive ? 50 : 25)) {
+        refuse_for_now(sketch, qp);
+        if (sketch.percent(30)) refuse_for_now(sketch, qp);
         return;
     }
     const bool message = asked.kind == Asked::Kind::Message;
@@ -247,6 +350,13 @@ void refuse(Sketch& sketch, Qp& qp) {
                 : std::int64_t{0};
     asked.acknowledged = at;
     sketch.say(fmt::format("{}NAK psn={} code=PSN_SEQUENCE", sends(qp), asked.first_psn + at));
+    qp.retry(1);
+    meanwhile(sketch, qp);
+    sketch.wait(kWait);
+    if (!sketch.percent(15)) return;
+    // What comes again is lost again.
+    sketch.say(fmt::format("{}NAK psn={} code=PSN_SEQUENCE", sends(qp), asked.first_psn + at));
+    qp.retry(1);
     sketch.wait(kWait);
 }
 
@@ -278,7 +388,11 @@ void lose(Sketch& sketch, Qp& qp) {
     if (asked.kind == Asked::Kind::Read && asked.packets > 1 && sketch.percent(50)) {
         send_some_responses(sketch, qp, asked);
     }
-    sketch.wait(2 * sketch.ack_timeout());
+    meanwhile(sketch, qp);
+    constexpr std::array<int, 4> times{1, 2, 2, 3};
+    const int timeouts = sketch.random().pick(times);
+    sketch.wait(timeouts * sketch.ack_timeout());
+    qp.retry(timeouts);
 }
 
 // Answers that a requester drops: of PSNs before and after its own, and with a
@@ -334,8 +448,8 @@ void exhaust(Sketch& sketch, Qp& qp) {
     if (!certain) return answer_first(sketch, qp);
     Asked& asked = qp.open.front();
     await_request(sketch, qp, asked);
-    const bool unready = asked.takes_receive && sketch.percent(50);
-    for (int i = 0; unready && i <= kRnrRetries; ++i) {
+    const bool unready = qp.rnr_retries < kForEver && sketch.percent(50);
+    for (int i = 0; unready && i <= qp.rnr_retries; ++i) {
         sketch.say(fmt::format("{}RNR_NAK psn={} timer=1", sends(qp), asked.first_psn));
         sketch.wait(kWait);
     }
@@ -360,7 +474,8 @@ void answer(Sketch& sketch, Qp& qp) {
     if (die < 55) return answer_first(sketch, qp);
     if (die < 65) return answer_part(sketch, qp);
     if (die < 75 && features.refusals) return refuse(sketch, qp);
-    if (die < 85 && features.losses && sketch.now() == qp.answered_at) return lose(sketch, qp);
+    if (die < 85 && features.losses && sketch.now() - qp.answered_at <= sketch.ack_timeout())
+        return lose(sketch, qp);
     if (die < 95 && features.ghosts) return haunt(sketch, qp);
     if (die < 98 && features.illegal) return spoil(sketch, qp);
     if (features.exhaustion) return exhaust(sketch, qp);

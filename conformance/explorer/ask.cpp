@@ -14,7 +14,10 @@ namespace veriroce::explorer {
 namespace {
 
 constexpr std::int64_t kMostPacketLines = 24;
+constexpr std::int64_t kMostPacketsOfIllegal = 6; // in one line
 constexpr std::string_view kAfterTimer = " after rnr(timer)";
+// How far keys are beside those that exist.
+constexpr std::array<std::uint32_t, 6> kBeside{1, 1, 2, 128, 0x10000, 0x1000000};
 
 // A SEND or a WRITE of the tester.
 struct Message {
@@ -42,7 +45,7 @@ std::string with_marks(Sketch& sketch, std::string line) {
     }
     if (!sketch.features().marks || !sketch.percent(10)) return line;
     constexpr std::array<std::string_view, 14> marks{
-        "migreq",     "resv7=1",        "resv7=0x7F",        "resv6=1",    "becn",
+        "migreq=0",   "resv7=1",        "resv7=0x7F",        "resv6=1",    "becn",
         "fecn",       "ip.ecn=3",       "ip.ecn=1",          "ip.dscp=48", "ip.ttl=1",
         "ip.ttl=255", "udp.sport=1024", "udp.checksum=good", "trailer=4"};
     return with_option(std::move(line), sketch.random().pick(marks));
@@ -138,6 +141,8 @@ std::string remote_target(Sketch& sketch, const Qp& qp, std::uint64_t bytes) {
     if (bytes == 0 && sketch.percent(30)) return " va=abs:0 rkey=abs:0";
     if (bytes <= kFixedBytes && sketch.percent(12))
         return fmt::format(" va=f{0}+{1} rkey=f{0}", qp.domain, kFixedBytes - bytes);
+    if (bytes <= kOddBytes && sketch.percent(12))
+        return fmt::format(" va=o{0}+{1} rkey=o{0}", qp.domain, kOddBytes - bytes);
     return fmt::format(" va=t{0}+{1} rkey=t{0}", qp.domain, sketch.target(qp.domain, bytes));
 }
 
@@ -189,8 +194,11 @@ void send_read(Sketch& sketch, Qp& qp) {
     const std::uint64_t bytes = sketch.length();
     const std::int64_t count = sketch.packets_of(bytes);
     const bool at_end = bytes <= kFixedBytes && sketch.percent(12);
-    const std::string_view region = at_end ? "f" : "t";
-    const std::uint64_t offset = at_end ? kFixedBytes - bytes : sketch.target(qp.domain, bytes);
+    const bool at_odd_end = !at_end && bytes <= kOddBytes && sketch.percent(12);
+    const std::string_view region = at_end ? "f" : at_odd_end ? "o" : "t";
+    const std::uint64_t offset = at_end       ? kFixedBytes - bytes
+                                 : at_odd_end ? kOddBytes - bytes
+                                              : sketch.target(qp.domain, bytes);
     // A later part of it is what a requester asks for that lost the first
     // responses.
     const auto request = [&](std::int64_t skipped) {
@@ -206,14 +214,59 @@ void send_read(Sketch& sketch, Qp& qp) {
         count > 1
             ? static_cast<std::int64_t>(sketch.random().below(static_cast<std::uint64_t>(count)))
             : 0;
-    qp.sent.push_back({.packets = {request(skipped)},
-                       .first_psn = qp.psn + skipped,
-                       .last_psn = qp.psn + count - 1});
+    Sent sent{.packets = {request(skipped)},
+              .first_psn = qp.psn + skipped,
+              .last_psn = qp.psn + count - 1,
+              .read = true};
+    if (count > 1) sent.variants = {request(0), request(count - 1), request(count / 2)};
+    qp.sent.push_back(std::move(sent));
     qp.psn += count;
     sketch.count(bytes);
 }
 
+// A value whose carries and words show.
+std::uint64_t some_word(Sketch& sketch) {
+    constexpr std::array<std::uint64_t, 6> words{
+        0, 1, 0xFFFF'FFFF, 0x7FFF'FFFF'FFFF'FFFF, 0xFFFF'FFFF'FFFF'FFFF, 0xFFFF'FFFF'0000'0000};
+    return sketch.percent(50) ? sketch.random().pick(words) : sketch.random().next();
+}
+
+// ATM-01, ATM-08: on a word that is known, so that a compare meets it, or misses it by one bit.
+void send_atomics_on_known_word(Sketch& sketch, Qp& qp) {
+    const std::uint64_t offset = sketch.atomic_target(qp.domain);
+    const std::string where = fmt::format("va=t{0}+{1} rkey=t{0}", qp.domain, offset);
+    std::uint64_t value = some_word(sketch);
+    std::string bytes;
+    for (int i = 0; i < 8; ++i) // as a host of the usual byte order holds it
+        bytes += fmt::format("{:02X}", (value >> (8 * i)) & 0xFF);
+    qp.pending.push_back(
+        fmt::format("dut    write t{}[{} +8] = hex\"{}\"", qp.domain, offset, bytes));
+    for (std::uint64_t more = 1 + sketch.random().below(3); more > 0; --more) {
+        make_room_for_read(sketch, qp);
+        std::string line = fmt::format("{}FETCH_ADD psn={} {} add=", sends(qp), qp.psn, where);
+        if (sketch.percent(50)) {
+            const std::uint64_t add = some_word(sketch);
+            line += fmt::format("0x{:X}", add);
+            value += add;
+        } else {
+            constexpr std::array<std::uint64_t, 5> misses{0, 0, 1, 0x1'0000'0000,
+                                                          0x8000'0000'0000'0000};
+            const std::uint64_t compare = value ^ sketch.random().pick(misses);
+            const std::uint64_t swap = some_word(sketch);
+            line = fmt::format("{}COMPARE_SWAP psn={} {} compare=0x{:X} swap=0x{:X}", sends(qp),
+                               qp.psn, where, compare, swap);
+            if (compare == value) value = swap;
+        }
+        qp.pending.push_back(line);
+        expect(sketch, qp, 70, fmt::format("{}ATOMIC_ACKNOWLEDGE psn={}", expects(qp), qp.psn));
+        qp.sent.push_back(
+            {.packets = {line}, .first_psn = qp.psn, .last_psn = qp.psn, .atomic = true});
+        ++qp.psn;
+    }
+}
+
 void send_atomic(Sketch& sketch, Qp& qp) {
+    if (sketch.percent(35)) return send_atomics_on_known_word(sketch, qp);
     make_room_for_read(sketch, qp);
     sim::Random& random = sketch.random();
     const std::string where =
@@ -272,12 +325,29 @@ void legal(Sketch& sketch, Qp& qp) {
 void duplicate(Sketch& sketch, Qp& qp) {
     if (qp.sent.empty()) return legal(sketch, qp);
     const std::size_t most = std::min<std::size_t>(qp.sent.size(), 4);
-    const Sent& one = qp.sent[qp.sent.size() - 1 - sketch.random().below(most)];
+    // Of what is older, what takes no resource to remember.
+    const std::size_t oldest = sketch.random().below(qp.sent.size());
+    const Sent& recent = qp.sent[qp.sent.size() - 1 - sketch.random().below(most)];
+    const bool message = !qp.sent[oldest].atomic && !qp.sent[oldest].read;
+    const bool old = message && sketch.percent(15);
+    const Sent& one = old ? qp.sent[oldest] : recent;
     // From any packet to the end, as after a timeout.
     const std::size_t first = sketch.random().below(one.packets.size());
     std::vector<std::string> again(one.packets.begin() + static_cast<std::ptrdiff_t>(first),
                                    one.packets.end());
     if (sketch.percent(20)) again.resize(1); // one packet that the network repeated
+    if (!one.variants.empty() && sketch.percent(60)) {
+        again = {one.variants[sketch.random().below(one.variants.size())]};
+        if (sketch.percent(30)) { // and once more, as another part
+            again.emplace_back("wait 1ms");
+            again.push_back(one.variants[sketch.random().below(one.variants.size())]);
+        }
+    } else if (one.packets.size() == 1 && sketch.percent(10)) { // many times
+        for (std::uint64_t more = 2 + sketch.random().below(10); more > 0; --more) {
+            again.emplace_back("wait 1ms");
+            again.push_back(one.packets.front());
+        }
+    }
     // Between the packets of another message (RSP-13), or after all that was
     // sent.
     if (!qp.pending.empty() && sketch.percent(50)) {
@@ -328,9 +398,22 @@ void unready(Sketch& sketch, Qp& qp);
 
 // RSP-02: a packet from far ahead, and then what is expected.
 void far_packet(Sketch& sketch, Qp& qp) {
-    constexpr std::array<std::string_view, 3> kinds{"SEND_ONLY", "SEND_MIDDLE", "SEND_LAST"};
-    qp.pending.push_back(fmt::format("{}{} psn={} ackreq", sends(qp), sketch.random().pick(kinds),
-                                     qp.psn + far_ahead(sketch)));
+    const std::string remote = fmt::format("va=f{0} rkey=f{0}", qp.domain);
+    const std::string foreign = fmt::format("va=f{0} rkey=f{0}+{1}", qp.domain, 1);
+    const std::string_view asks = sketch.percent(70) ? " ackreq" : "";
+    const std::array<std::string, 10> kinds{"SEND_ONLY",
+                                            "SEND_MIDDLE",
+                                            "SEND_LAST",
+                                            "SEND_FIRST",
+                                            "RDMA_WRITE_MIDDLE",
+                                            "RDMA_WRITE_ONLY " + remote,
+                                            "RDMA_WRITE_ONLY len=8 " + foreign,
+                                            "RDMA_READ_REQUEST dmalen=8 " + remote,
+                                            sketch.reach().atomics ? "FETCH_ADD add=1 " + remote
+                                                                   : "SEND_ONLY len=1",
+                                            "RDMA_READ_REQUEST dmalen=8 " + foreign};
+    qp.pending.push_back(fmt::format("{}{} psn={}{}", sends(qp), sketch.random().pick(kinds),
+                                     qp.psn + far_ahead(sketch), asks));
     expect(sketch, qp, 80, fmt::format("{}NAK psn={} code=PSN_SEQUENCE", expects(qp), qp.psn));
     if (sketch.features().unready && sketch.features().sends && sketch.percent(30))
         return unready(sketch, qp);
@@ -455,7 +538,9 @@ Illegal bad_atomic(Sketch& sketch, const Qp& qp) {
     case 0: return {{operation + remote_of("f", domain, kFixedBytes)}};
     case 1: return {{operation + remote_of("n", domain, 8)}};
     case 2: return {{operation + remote_of("k", domain, 0)}};
-    case 3: return {{fmt::format("{}va=f{} rkey=f{}+1", operation, domain, domain)}};
+    case 3:
+        return {{fmt::format("{}va=f{} rkey=f{}+{}", operation, domain, domain,
+                             sketch.random().pick(kBeside))}};
     case 4:
         return {
             {operation +
@@ -480,11 +565,29 @@ Illegal bad_access(Sketch& sketch, Qp& qp) {
     if (!qp.may_read && sketch.percent(50)) return {{read + remote_of("f", domain, 0)}};
     if (sketch.reach().atomics && sketch.percent(25)) return bad_atomic(sketch, qp);
     const std::string request = sketch.features().reads && sketch.percent(40) ? read : write;
-    constexpr std::array<std::uint32_t, 6> beside{1, 1, 2, 128, 0x10000, 0x1000000};
-    switch (random.below(8)) {
+    switch (random.below(12)) {
+    case 8: // the upper half of an address counts as well
+        return {{fmt::format("{}va=f{}+0x100000000 rkey=f{}", request, domain, domain)}};
+    case 9:
+    case 10: { // the first packets are within, the last one is not
+        const std::uint64_t within = sketch.mtu() + random.below(3 * sketch.mtu());
+        if (within > kFixedBytes) break;
+        const std::uint64_t last = within + 1 + random.below(sketch.mtu());
+        const bool writes = sketch.percent(60);
+        return {{fmt::format("RDMA_{} psn={} va=f{}+{} rkey=f{} {}={}",
+                             writes ? "WRITE" : "READ_REQUEST", psn, domain, kFixedBytes - within,
+                             domain, writes ? "len" : "dmalen", last)},
+                false};
+    }
+    case 11: // an immediate needs the right as well
+        if (!sketch.features().immediate) break;
+        (void)with_receive(sketch, qp, 0);
+        return {{fmt::format("RDMA_WRITE_ONLY_WITH_IMM psn={} len={} {} imm=0x1", psn, bytes,
+                             remote_of("n", domain, 0))},
+                false};
     case 0:
         return {
-            {fmt::format("{}va=f{} rkey=f{}+{}", request, domain, domain, random.pick(beside))}};
+            {fmt::format("{}va=f{} rkey=f{}+{}", request, domain, domain, random.pick(kBeside))}};
     case 6: // KEY-07
         if (!sketch.take_spare(domain)) break;
         qp.pending.push_back(fmt::format("dut    dereg g{}", domain));
@@ -583,7 +686,7 @@ void illegal(Sketch& sketch, Qp& qp) {
     qp.close();
     qp.in_error = qp.pending.size() > before;
     // N-07: silence, whatever follows.
-    const auto after = static_cast<std::int64_t>(found.packets.size());
+    const std::int64_t after = found.packets.size() == 1 ? kMostPacketsOfIllegal : 2;
     if (sketch.percent(50)) {
         qp.pending.push_back(fmt::format("{}SEND_ONLY psn={} ackreq", sends(qp), qp.psn + after));
     }
@@ -594,12 +697,31 @@ void speak_to_the_dead(Sketch& sketch, Qp& qp) {
     if (qp.in_error && sketch.features().aftermath && sketch.percent(20))
         return work_in_error(sketch, qp);
     if (!sketch.percent(20)) return;
+    if (sketch.features().duplicates && !qp.sent.empty() && sketch.percent(30)) {
+        const Sent& one = qp.sent[sketch.random().below(qp.sent.size())];
+        return qp.pending.push_back(one.packets.front());
+    }
     constexpr std::int64_t apart = 8; // no PSN stands for two requests
     const std::int64_t psn = qp.psn += apart;
     if (sketch.percent(50))
         return qp.pending.push_back(fmt::format("{}SEND_ONLY psn={} ackreq", sends(qp), psn));
     qp.pending.push_back(fmt::format("{}RDMA_READ_REQUEST psn={} va=f{} rkey=f{} dmalen=64",
                                      sends(qp), psn, qp.domain, qp.domain));
+}
+
+// Hundreds of short WRITEs, so that what counts messages in few bits shows.
+void send_volume(Sketch& sketch, Qp& qp) {
+    const std::uint64_t count = 200 + sketch.random().below(120);
+    const auto packets = static_cast<std::int64_t>(count);
+    const std::uint64_t bytes = 1 + sketch.random().below(16);
+    const std::uint64_t to = sketch.target(qp.domain, bytes);
+    send_pending(sketch, qp);
+    sketch.say(fmt::format("repeat i in {}..{}", qp.psn, qp.psn + packets - 1));
+    sketch.say(fmt::format("{}RDMA_WRITE_ONLY psn=i va=t{}+{} rkey=t{} len={}", sends(qp),
+                           qp.domain, to, qp.domain, bytes));
+    sketch.say("end");
+    qp.psn += packets;
+    legal(sketch, qp);
 }
 
 } // namespace
@@ -624,8 +746,14 @@ void ask(Sketch& sketch, Qp& qp) {
     if (die < 84 && features.unready && features.sends) return unready(sketch, qp);
     if (die < 92 && features.dropped) return dropped(sketch, qp);
     if (die < 95 && features.illegal) return illegal(sketch, qp);
+    if (features.volume && die < 97 && qp.may_write && qp.known) return send_volume(sketch, qp);
+    if (features.volume && die == 97) return post_many_receives(sketch, qp);
     if (die < 97 && features.sends) return post_receive(sketch, qp, sketch.length());
     if (features.gaps && qp.known) return far_packet(sketch, qp);
+    legal(sketch, qp);
+}
+
+void ask_legally(Sketch& sketch, Qp& qp) {
     legal(sketch, qp);
 }
 
@@ -660,6 +788,77 @@ void send_small(Sketch& sketch, Qp& qp, bool solicited) {
     }
     qp.pending.push_back(fmt::format("dut    done {}recv id={}", of(qp), qp.receives.front().id));
     qp.receives.pop_front();
+}
+
+void send_noticed(Sketch& sketch, Qp& qp, bool solicited) {
+    if (qp.shared || sketch.percent(40)) return send_small(sketch, qp, solicited);
+    const bool write = qp.may_write && sketch.features().immediate && sketch.percent(30);
+    Message message = some_message(sketch, qp, write);
+    message.immediate = write;
+    message.bytes = sketch.random().below(3 * sketch.mtu());
+    message.remote = write ? remote_target(sketch, qp, message.bytes) : "";
+    message.flags = write ? " imm=0x1 ackreq" : " ackreq";
+    message.asks = true;
+    message.solicited = solicited;
+    const bool unready = sketch.features().unready && qp.receives.empty() && !write;
+    const bool first_unready = unready && sketch.percent(40);
+    if (!first_unready) {
+        const std::uint64_t room = with_receive(sketch, qp, message.bytes);
+        if (!write) message.bytes = std::min(message.bytes, room);
+    }
+    message.from = sketch.constant(message.bytes);
+    std::vector<std::string> packets = packets_of(sketch, qp, message, qp.psn);
+    const std::int64_t last = qp.psn + sketch.packets_of(message.bytes) - 1;
+    const auto fits = packets.front().size() + kAfterTimer.size() <= kColumns;
+    if (first_unready) {
+        if (fits) {
+            qp.pending.push_back(packets.front());
+            qp.pending.push_back(fmt::format("{}RNR_NAK psn={}", expects(qp), qp.psn));
+        }
+        post_receive(sketch, qp, message.bytes);
+        if (fits) packets.front() += kAfterTimer;
+    } else if (sketch.features().gaps && packets.size() > 1 && sketch.percent(40)) {
+        qp.pending.insert(qp.pending.end(), packets.begin() + 1, packets.end());
+        qp.pending.push_back(fmt::format("{}NAK psn={} code=PSN_SEQUENCE", expects(qp), qp.psn));
+    }
+    queue(qp, packets);
+    qp.pending.push_back(fmt::format("{}ACK psn={}", expects(qp), last));
+    qp.pending.push_back(fmt::format("dut    done {}recv id={}", of(qp), qp.receives.front().id));
+    qp.receives.pop_front();
+    qp.psn = last + 1;
+    sketch.count(message.bytes);
+}
+
+void post_many_receives(Sketch& sketch, Qp& qp) {
+    if (qp.shared || qp.many || !is_reliable(qp.talk) || qp.talk == Talk::Peers) return;
+    qp.many = true;
+    const std::uint64_t count = 5 + sketch.random().below(36);
+    const std::uint64_t first = sketch.next_ids(count);
+    const std::uint64_t bytes = sketch.random().below(100);
+    qp.pending.push_back(
+        fmt::format("dut    recv {}id={}..{} len={}", of(qp), first, first + count - 1, bytes));
+    for (std::uint64_t id = first; id < first + count; ++id)
+        qp.receives.push_back({id, bytes});
+}
+
+void probe(Sketch& sketch, Qp& qp) {
+    if (qp.talk == Talk::Peers) return traffic(sketch, qp);
+    if (!is_reliable(qp.talk)) return talk_unreliably(sketch, qp);
+    const bool asks = qp.talk != Talk::DutAsks;
+    if (asks && !qp.early) {
+        for (std::uint64_t more = 1 + sketch.random().below(3); more > 0; --more) {
+            ask(sketch, qp);
+            send_pending(sketch, qp);
+        }
+        if (!qp.dead && qp.known)
+            send_small(sketch, qp, false);
+        else if (!qp.dead)
+            legal(sketch, qp);
+        send_pending(sketch, qp);
+    }
+    if (qp.talk == Talk::TesterAsks || qp.dut_dead) return;
+    ask_device(sketch, qp);
+    answer_all(sketch, qp);
 }
 
 } // namespace veriroce::explorer

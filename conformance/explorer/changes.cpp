@@ -3,6 +3,7 @@
 #include "conformance/explorer/talk.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include <fmt/format.h>
 
@@ -73,6 +74,11 @@ void drain(Sketch& sketch, Qp& qp) {
         send_small(sketch, qp, false);
         send_pending(sketch, qp);
     }
+    // ENC-12: its packets have the new class from now on.
+    if (told && qp.known && sketch.percent(30)) {
+        constexpr std::array<int, 4> classes{0, 1, 26, 63};
+        sketch.say(fmt::format("dut    modify {}dscp={}", of(qp), sketch.random().pick(classes)));
+    }
     // What is posted meanwhile waits, and is flushed or sent.
     if (sketch.features().aftermath && qp.talk == Talk::DutAsks && sketch.percent(50)) {
         ask_device(sketch, qp);
@@ -103,10 +109,10 @@ void use_notices(Sketch& sketch, Qp& qp) {
     send_pending(sketch, qp);
     sketch.wait(kSent);
     sketch.say(fmt::format("dut    arm {}{}", queue, solicited ? " solicited" : ""));
-    send_small(sketch, qp, false);
+    send_noticed(sketch, qp, false);
     send_pending(sketch, qp);
     sketch.say(fmt::format("dut    {} {}", solicited ? "quiet" : "notified", queue));
-    send_small(sketch, qp, true);
+    send_noticed(sketch, qp, true);
     send_pending(sketch, qp);
     sketch.say(fmt::format("dut    {} {}", solicited ? "notified" : "quiet", queue));
     sketch.pass(kSettled);
@@ -114,6 +120,7 @@ void use_notices(Sketch& sketch, Qp& qp) {
 
 void end(Sketch& sketch, Qp& qp) {
     if (qp.talk == Talk::Peers || qp.dead) return;
+    if (sketch.percent(20)) post_many_receives(sketch, qp);
     send_pending(sketch, qp);
     sketch.say(fmt::format("dut    modify {}state=ERR", of(qp)));
     if (is_reliable(qp.talk) && sketch.percent(50))

@@ -51,6 +51,10 @@ Dialogue dialogue_of(std::uint64_t seed, const Reach& reach) {
         send_pending(sketch, qp);
         answer_all(sketch, qp);
     }
+    if (sketch.features().probes) {
+        for (Qp& qp : sketch.qps())
+            probe(sketch, qp);
+    }
     return {.seed = seed, .text = sketch.text(fmt::format("A dialogue of seed {}", seed))};
 }
 

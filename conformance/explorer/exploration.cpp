@@ -90,8 +90,17 @@ bool Exploration::over() const {
     return options_.time && std::chrono::steady_clock::now() - began_ >= *options_.time;
 }
 
-Environment Exploration::environment_on(testbed::Testbed& testbed, std::uint64_t seed) {
-    const interpreter::Network network{.ip_version = ip_version_of(seed), .vlan = {}};
+interpreter::Network network_of(const script::Script& script, std::uint64_t seed) {
+    const plan::PlannedRun planned{.run = std::make_shared<script::Run>(script.runs.front()),
+                                   .ip_version = ip_version_of(seed),
+                                   .file = {},
+                                   .axes = {}};
+    return planned.network();
+}
+
+Environment Exploration::environment_on(testbed::Testbed& testbed, const script::Script& script,
+                                        std::uint64_t seed) {
+    const interpreter::Network network = network_of(script, seed);
     const bool usable = !testbed.lacks(network);
     Environment environment = testbed.environment(usable ? network : interpreter::Network{});
     environment.seed = seed;
@@ -108,7 +117,8 @@ Environment Exploration::environment_on(testbed::Testbed& testbed, std::uint64_t
 
 CaseResult Exploration::play(testbed::Testbed& testbed, const script::Script& script,
                              std::uint64_t seed) {
-    return testbed.play(script.test_case, script.runs.front(), environment_on(testbed, seed));
+    return testbed.play(script.test_case, script.runs.front(),
+                        environment_on(testbed, script, seed));
 }
 
 CaseResult Exploration::play_until_settled(testbed::Testbed& testbed, plan::WireRecord& wire,

@@ -25,6 +25,9 @@ namespace veriroce::explorer {
     return seed % 4 == 3 ? 6 : 4;
 }
 
+// Where a dialogue of this seed is played.
+[[nodiscard]] interpreter::Network network_of(const script::Script& script, std::uint64_t seed);
+
 struct Options {
     std::uint64_t seed = 1;
     std::optional<std::uint64_t> runs; // dialogues
@@ -87,8 +90,8 @@ class Exploration {
     [[nodiscard]] bool over() const;
     // The device under test, with what its profile says.
     [[nodiscard]] interpreter::Environment known_device(interpreter::Environment environment) const;
-    [[nodiscard]] interpreter::Environment environment_on(testbed::Testbed& testbed,
-                                                          std::uint64_t seed);
+    [[nodiscard]] interpreter::Environment
+    environment_on(testbed::Testbed& testbed, const script::Script& script, std::uint64_t seed);
     interpreter::CaseResult play(testbed::Testbed& testbed, const script::Script& script,
                                  std::uint64_t seed);
     // On a wire that may lose packets, until it is settled.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "conformance/interpreter/environment.hpp"
 
@@ -29,10 +30,11 @@ struct Reach {
     bool events = true;
     bool flush = true;
     bool atomic_write = true;
-    bool unreliable = true;     // UC
-    bool datagrams = true;      // UD
-    bool buffers_early = false; // a request that comes before RTR is served in RTR
-    bool times_retries = true;  // its retries come when the timeout says
+    bool unreliable = true;                 // UC
+    bool datagrams = true;                  // UD
+    bool buffers_early = false;             // a request that comes before RTR is served in RTR
+    bool times_retries = true;              // its retries come when the timeout says
+    std::optional<std::uint16_t> vlan = {}; // in which it has addresses of both IP versions
 };
 
 Reach reach_of(const interpreter::Environment& environment);

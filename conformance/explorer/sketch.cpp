@@ -19,6 +19,8 @@ constexpr std::array<std::uint64_t, 10> kShort{0, 1, 2, 3, 4, 5, 7, 8, 63, 64};
 constexpr std::array<std::uint32_t, 8> kFirstPsns{0,        1,        0x7FFFFE, 0x7FFFFF,
                                                   0x800000, 0xFFFFFD, 0xFFFFFE, 0xFFFFFF};
 constexpr std::array<std::string_view, 4> kNames{"", "b", "c", "d"};
+// A wr_id has 64 bits.
+constexpr std::array<std::uint64_t, 8> kFirstIds{0, 0, 0, 0, 0, 250, 0x7FFF'FFF0, 0xFFFF'FFF8};
 
 } // namespace
 
@@ -41,6 +43,7 @@ void Qp::begin_again() {
     known = answers_known = true;
     dead = dut_dead = in_error = false;
     unheard = 0;
+    tried_again = 0;
     receives.clear();
     sent.clear();
     open.clear();
@@ -101,14 +104,24 @@ void Sketch::choose_features() {
                  .intruders = on(),
                  .bursts = random_.one_in(3),
                  .timers = random_.one_in(4),
-                 .aftermath = on()};
+                 .aftermath = on(),
+                 .meanwhile = on(),
+                 .volume = random_.one_in(24),
+                 .probes = on(),
+                 .few_retries = random_.one_in(4),
+                 .together = random_.one_in(4)};
     // The line of a region has no room for all rights.
     if (features_.windows) features_.extensions = false;
+    if (features_.notices) features_.together = false;
+    if (!features_.large) id_ = random_.pick(kFirstIds);
     if (!features_.writes && !features_.reads && !features_.atomics) features_.sends = true;
     constexpr std::array<std::uint32_t, 6> mtus{256, 256, 1024, 512, 1024, 4096};
     mtu_ = std::min(random_.pick(mtus), reach_.largest_mtu);
-    if (!reach_.small_mtu || features_.large) mtu_ = std::max(mtu_, std::uint32_t{1024});
+    if (!reach_.small_mtu || (features_.large && !random_.one_in(3)))
+        mtu_ = std::max(mtu_, std::uint32_t{1024});
     mtu_ = std::min(mtu_, reach_.largest_mtu);
+    if (random_.one_in(16)) vlan_ = reach_.vlan;
+    priority_ = random_.below(8);
 }
 
 void Sketch::choose_qps() {
@@ -120,16 +133,19 @@ void Sketch::choose_qps() {
     if (reach_.datagrams) talks.push_back(Datagrams);
     constexpr std::array<std::uint8_t, 3> timeouts{12, 13, 14};
     timeout_ = random_.pick(timeouts);
+    if (reach_.events && random_.one_in(2))
+        shared_limit_ = fmt::format(" limit={}", 1 + random_.below(4));
     const std::size_t count = random_.pick(counts);
     domains_ = count > 1 && random_.one_in(2) ? 2 : 1;
     for (std::size_t i = 0; i < count; ++i) {
         Qp qp{.name = std::string(kNames[i]), .talk = talks[random_.below(talks.size())]};
         // A fault names its QP, and the case's own has no name; its type is that of all without
         // one.
-        if ((qp.talk == Peers || !is_reliable(qp.talk)) && i == 0) qp.talk = Both;
+        const bool alone = count == 1 && qp.talk == Peers;
+        if ((qp.talk == Peers || !is_reliable(qp.talk)) && i == 0 && !alone) qp.talk = Both;
         qp.domain = 1 + static_cast<std::uint32_t>(random_.below(domains_));
-        qp.shared = qp.domain == 1 && qp.talk != Peers && is_reliable(qp.talk) &&
-                    reach_.shared_queues && random_.one_in(6);
+        qp.shared =
+            qp.talk != Peers && is_reliable(qp.talk) && reach_.shared_queues && random_.one_in(6);
         qp.notices = features_.notices && qp.talk == TesterAsks && !qp.shared;
         choose_rights(qp);
         if (features_.early && qp.talk == TesterAsks) choose_state(qp);
@@ -159,12 +175,19 @@ void Sketch::choose_rights(Qp& qp) {
     if (features_.pieces) text += fmt::format("sge={} ", reach_.pieces);
     if (features_.pieces && reach_.inline_data) text += fmt::format("inline={} ", kInlineBytes);
     if (qp.notices) text += fmt::format("cq={} ", queue_of(qp));
+    if (features_.together) text += "cq=all ";
     if (qp.talk == Talk::Unreliable) text += "type=UC ";
     if (qp.talk == Talk::Datagrams) text += "type=UD qkey=0x1234 ";
     if (qp.talk != Talk::Peers && is_reliable(qp.talk) && random_.one_in(6))
         text += rights_of(*this, qp) + " ";
-    if (features_.exhaustion && qp.talk == Talk::DutAsks)
-        text += fmt::format("rnr_retry={} ", kRnrRetries);
+    if (qp.talk == Talk::DutAsks && (features_.exhaustion || features_.few_retries)) {
+        qp.rnr_retries = static_cast<int>(random_.below(features_.few_retries ? 7 : 3));
+        text += fmt::format("rnr_retry={} ", qp.rnr_retries);
+    }
+    if (qp.talk == Talk::DutAsks && features_.few_retries) {
+        qp.retries = static_cast<int>(random_.below(7));
+        text += fmt::format("retry_cnt={} ", qp.retries);
+    }
     if (features_.timers && qp.talk == Talk::TesterAsks) qp.rnr_timer = random_.below(32);
     attributes_.push_back(std::move(text));
 }
@@ -190,8 +213,9 @@ void Sketch::wait(wire::Duration time) {
 }
 
 void Sketch::doubt_if_late(Qp& qp) const {
-    constexpr int most_timeouts = 4; // of the eight that a QP of a dialogue has
-    if (qp.open.empty() || now_ - qp.answered_at <= most_timeouts * ack_timeout()) return;
+    // Half of what it has until it gives up.
+    const wire::Duration most = (qp.retries + 1) * ack_timeout() / 2;
+    if (qp.open.empty() || now_ - qp.answered_at <= most) return;
     qp.known = qp.answers_known = false;
 }
 
@@ -275,8 +299,27 @@ std::uint64_t Sketch::atomic_far() {
     return offset;
 }
 
+namespace {
+
+// As many lines as the attributes need.
+std::string attribute_lines(const Qp& qp, std::string_view attributes) {
+    std::string text;
+    while (!attributes.empty()) {
+        constexpr std::size_t room = kColumns - 20;
+        std::size_t end = attributes.size();
+        if (end > room) end = attributes.rfind(' ', room) + 1;
+        text += fmt::format("qp     {}{}\n", of(qp), attributes.substr(0, end));
+        attributes.remove_prefix(end);
+    }
+    return text;
+}
+
+} // namespace
+
 std::string Sketch::qp_lines() const {
-    std::string text = fmt::format("qp     mtu={}\n", mtu_);
+    std::string text = fmt::format("qp     mtu={}", mtu_);
+    if (vlan_) text += fmt::format(" vlan={}.{}", *vlan_, priority_);
+    text += "\n";
     for (std::size_t i = 0; i < qps_.size(); ++i) {
         const Qp& qp = qps_[i];
         const auto [of_dut, of_tester] = first_psns_[i];
@@ -286,7 +329,7 @@ std::string Sketch::qp_lines() const {
         const std::string rnr =
             qp.rnr_timer ? fmt::format(" min_rnr_timer={}", *qp.rnr_timer) : std::string{};
         text += fmt::format("qp     {}pd={}{}{}{}\n", of(qp), qp.domain, timer, rnr, psn);
-        if (!attributes_[i].empty()) text += fmt::format("qp     {}{}\n", of(qp), attributes_[i]);
+        text += attribute_lines(qp, attributes_[i]);
         if (!is_reliable(qp.talk)) {
             if (features_.wrap) text += fmt::format("tester qp {}psn={}\n", of(qp), of_tester);
         } else if (features_.wrap)
@@ -306,7 +349,8 @@ std::string Sketch::region_lines() const {
     };
     std::string text;
     const bool shared = std::ranges::any_of(qps_, &Qp::shared);
-    if (shared) text += "dut    srq q depth=128\n";
+    if (shared) text += fmt::format("dut    srq q depth=128{}\n", shared_limit_);
+    if (features_.together) text += "dut    cq all depth=2048\n";
     for (const Qp& qp : qps_) {
         if (qp.notices) text += fmt::format("dut    cq {} depth=512\n", queue_of(qp));
     }
@@ -318,6 +362,7 @@ std::string Sketch::region_lines() const {
         text += region("s", domain, extent.source + kGuardBytes, "fill=random");
         text += region("k", domain, extent.sink + kGuardBytes, "access=local_write fill=offsets");
         text += region("f", domain, kFixedBytes, "access=" + all);
+        text += region("o", domain, kOddBytes, "access=" + all);
         text += region("n", domain, 256, "access=remote_read fill=offsets");
         if (extent.spare_taken) text += region("g", domain, kFixedBytes, "access=" + all);
     }

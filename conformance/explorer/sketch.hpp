@@ -39,20 +39,25 @@ struct Features {
     bool verbs = true;    // the application writes, modifies, ends
     bool wrap = false;    // first PSNs near the end of the range
     bool unsignaled = true;
-    bool pieces = true;      // messages of two pieces of memory, and inline ones
-    bool windows = false;    // memory windows
-    bool marks = true;       // fields that the transport ignores, and congestion marks
-    bool congestion = false; // most packets of the tester are marked
-    bool reconnects = true;  // a QP begins again, also one that has failed
-    bool early = false;      // QPs that have not reached RTS
-    bool notices = false;    // completion queues that are armed
-    bool rights = true;      // the application takes rights away and gives them back
-    bool exhaustion = false; // the tester never answers, or has no receive for ever
-    bool extensions = false; // FLUSH and ATOMIC WRITE
-    bool intruders = true;   // duplicates between the packets of a message
-    bool bursts = false;     // many requests of the device before an answer
-    bool timers = false;     // every code of an RNR timer
-    bool aftermath = true;   // work that is posted to a QP in ERR; a message that a RESET cuts
+    bool pieces = true;       // messages of two pieces of memory, and inline ones
+    bool windows = false;     // memory windows
+    bool marks = true;        // fields that the transport ignores, and congestion marks
+    bool congestion = false;  // most packets of the tester are marked
+    bool reconnects = true;   // a QP begins again, also one that has failed
+    bool early = false;       // QPs that have not reached RTS
+    bool notices = false;     // completion queues that are armed
+    bool rights = true;       // the application takes rights away and gives them back
+    bool exhaustion = false;  // the tester never answers, or has no receive for ever
+    bool extensions = false;  // FLUSH and ATOMIC WRITE
+    bool intruders = true;    // duplicates between the packets of a message
+    bool bursts = false;      // many requests of the device before an answer
+    bool timers = false;      // every code of an RNR timer
+    bool aftermath = true;    // work that is posted to a QP in ERR; a message that a RESET cuts
+    bool meanwhile = true;    // something else arrives while a side waits
+    bool volume = false;      // hundreds of messages, a chain of receives
+    bool probes = true;       // at the end each QP that lives is used once more, both ways
+    bool few_retries = false; // other values of retry_cnt and rnr_retry
+    bool together = false;    // QPs share a completion queue
 };
 
 // Who asks on a QP.
@@ -77,6 +82,9 @@ struct Sent {
     std::int64_t first_psn = 0;
     std::int64_t last_psn = 0;
     bool atomic = false;
+    bool read = false;
+    // Of a READ: what else a requester may ask for again. Each is one packet.
+    std::vector<std::string> variants = {};
 };
 
 // A work request of the device that the tester has not answered.
@@ -102,8 +110,11 @@ struct Qp {
     bool shared = false; // its receives are those of the shared queue
     bool early = false;  // it has not reached RTS
     bool begins_with_send = false;
+    bool many = false;    // a chain of receives was posted
     bool notices = false; // it has a completion queue of its own, which can be armed
     std::optional<std::uint64_t> rnr_timer; // its code, if not the usual one
+    int rnr_retries = 7;                    // 7: for ever
+    int retries = 7;                        // after silence
     bool may_read = true;                   // the tester, by the rights of the device's QP
     bool may_write = true;
     bool may_atomic = true;
@@ -127,7 +138,13 @@ struct Qp {
     bool dut_dead = false;
     std::uint32_t posted = 0;
     wire::Duration answered_at{0}; // of the dialogue: when the tester last answered a request
+    int tried_again = 0;           // since then, at most: each may use up a retry
 
+    // The tester makes the device try again.
+    void retry(int times) {
+        tried_again += times;
+        if (tried_again > (retries + 1) / 2) known = answers_known = false;
+    }
     // The QP begins again, with the first PSNs.
     void begin_again();
     // The connection ends, or may have ended: neither side asks or expects anything any more.
@@ -180,8 +197,12 @@ class Sketch {
     [[nodiscard]] std::uint64_t source(std::uint32_t domain, std::uint64_t bytes);
     [[nodiscard]] std::uint64_t sink(std::uint32_t domain, std::uint64_t bytes);
     [[nodiscard]] std::uint64_t constant(std::uint64_t bytes); // in a region that stays as it is
-    [[nodiscard]] std::uint64_t far(std::uint64_t bytes);      // in the tester's region
-    [[nodiscard]] std::uint64_t near(std::uint64_t bytes);     // where the tester's engine receives
+    // The same number of ids, which follow each other: the first.
+    [[nodiscard]] std::uint64_t next_ids(std::uint64_t count) {
+        return std::exchange(id_, id_ + count) + 1;
+    }
+    [[nodiscard]] std::uint64_t far(std::uint64_t bytes);  // in the tester's region
+    [[nodiscard]] std::uint64_t near(std::uint64_t bytes); // where the tester's engine receives
     // 8 bytes at a multiple of 8.
     [[nodiscard]] std::uint64_t atomic_target(std::uint32_t domain);
     // The region that may be deregistered, once.
@@ -214,7 +235,9 @@ class Sketch {
     Reach reach_;
     Features features_;
     std::uint32_t mtu_ = 1024;
-    std::uint8_t timeout_ = 14; // of every QP: while one waits, all do
+    std::optional<std::uint16_t> vlan_;
+    std::uint64_t priority_ = 0; // of its tag
+    std::uint8_t timeout_ = 14;  // of every QP: while one waits, all do
     wire::Duration now_{0};
     std::uint32_t domains_ = 1;
     std::vector<Qp> qps_;
@@ -229,6 +252,7 @@ class Sketch {
     std::uint64_t windows_ = 0;
     std::vector<int> window_types_;
     std::uint64_t shared_receives_ = 0;
+    std::string shared_limit_; // of the shared queue
     std::uint64_t bytes_ = 0;
     std::uint64_t most_bytes_ = 0;
 };
@@ -255,11 +279,11 @@ std::string with_option(std::string line, std::string_view option);
 // The regions of every dialogue, by the QP's domain. A line of a script is
 // short, and so are their names: tN, which the tester may read and write; sN,
 // from which the device sends; kN, where it receives; fN, of exactly
-// kFixedBytes; nN, which may only be read. The tester's are r; u, which stays as it is; and p,
-// where its engine receives.
-// gN, whose region is deregistered when a line says so.
+// kFixedBytes; oN, of kOddBytes; nN, which may only be read. The tester's are r; u, which stays as
+// it is; and p, where its engine receives. gN, whose region is deregistered when a line says so.
 inline constexpr std::uint64_t kFixedBytes = 4096;
-inline constexpr int kRnrRetries = 2; // of a QP in a dialogue with exhaustion
+inline constexpr std::uint64_t kOddBytes = 1237;
+inline constexpr int kForEver = 7; // rnr_retry
 // Every receive of the shared queue `q`: which QP takes which one is up to the
 // device.
 inline constexpr std::uint64_t kSharedReceiveBytes = 3000;

@@ -34,6 +34,12 @@ void ask_legally(Sketch& sketch, Qp& qp);
 void make_room_for_read(Sketch& sketch, Qp& qp);
 // A SEND of one packet that the device acknowledges and completes; it is known that it does.
 void send_small(Sketch& sketch, Qp& qp, bool solicited);
+// The same of any message, which may have met a gap or RNR before.
+void send_noticed(Sketch& sketch, Qp& qp, bool solicited);
+// A chain of receives, of which few are used before the dialogue ends.
+void post_many_receives(Sketch& sketch, Qp& qp);
+// Uses the QP once more after all that was done to it.
+void probe(Sketch& sketch, Qp& qp);
 
 // UC and UD: what arrives whole completes, and nothing is answered.
 void talk_unreliably(Sketch& sketch, Qp& qp);

@@ -2,6 +2,7 @@
 // damage; and what an application does beside it.
 #include "conformance/explorer/talk.hpp"
 
+#include <algorithm>
 #include <array>
 
 #include <fmt/format.h>
@@ -10,10 +11,21 @@ namespace veriroce::explorer {
 namespace {
 
 std::string damage_of(Sketch& sketch) {
-    constexpr std::array<std::string_view, 8> actions{
-        "drop",        "drop",         "duplicate",    "duplicate n=2 after=100us",
-        "delay 300us", "reorder by=1", "reorder by=2", "corrupt field=psn"};
+    constexpr std::array<std::string_view, 14> actions{"drop",         "drop",
+                                                       "drop",         "duplicate",
+                                                       "duplicate",    "duplicate n=2 after=100us",
+                                                       "delay 300us",  "reorder by=1",
+                                                       "reorder by=2", "corrupt field=psn",
+                                                       "mark ce",      "rewrite becn=1",
+                                                       "replay age=1", "replay age=3"};
     return std::string(sketch.random().pick(actions));
+}
+
+// Which packets of a side it befalls.
+std::string_view victims_of(Sketch& sketch) {
+    constexpr std::array<std::string_view, 6> kinds{
+        "", "", "", " opcode=acks", " opcode=responses", " opcode=data"};
+    return sketch.random().pick(kinds);
 }
 
 std::string receive(Sketch& sketch, const Qp& qp, bool of_dut, std::uint64_t id,
@@ -36,10 +48,12 @@ Work some_work(Sketch& sketch) {
     const Features& features = sketch.features();
     const bool immediate = features.immediate && sketch.percent(30);
     const std::uint64_t die = sketch.random().below(10);
-    if (die < 2 && features.reads) return {.operation = "RDMA_READ", .brings = true};
-    if (die == 2 && features.atomics)
-        return {.operation = "ATOMIC_FETCH_AND_ADD", .brings = true, .atomic = true};
-    if (die < 6 && features.writes) {
+    if (die < 3 && features.reads) return {.operation = "RDMA_READ", .brings = true};
+    if (die == 3 && features.atomics)
+        return {.operation = sketch.percent(60) ? "ATOMIC_FETCH_AND_ADD" : "ATOMIC_CMP_AND_SWP",
+                .brings = true,
+                .atomic = true};
+    if (die < 7 && features.writes) {
         if (immediate)
             return {.operation = "RDMA_WRITE_WITH_IMM", .receives = true, .immediate = true};
         return {.operation = "RDMA_WRITE"};
@@ -48,9 +62,32 @@ Work some_work(Sketch& sketch) {
     return {.operation = "SEND", .receives = true};
 }
 
+// The device's memory that a work request of its own names, in one piece or more.
+std::string own_pieces(Sketch& sketch, const Qp& qp, const Work& work, std::uint64_t bytes,
+                       bool one) {
+    const std::uint32_t domain = qp.domain;
+    const bool several =
+        !one && sketch.features().pieces && !work.atomic && !work.immediate && bytes > 3;
+    const std::uint64_t most = std::min<std::uint64_t>(3, sketch.reach().pieces);
+    const std::uint64_t count =
+        several && sketch.percent(40) ? 2 + sketch.random().below(most - 1) : 1;
+    std::string text;
+    std::uint64_t left = bytes;
+    for (std::uint64_t i = 0; i < count; ++i) {
+        const std::uint64_t rest = count - i - 1; // pieces of a byte at least
+        const std::uint64_t part = rest == 0 ? left : 1 + sketch.random().below(left - rest);
+        left -= part;
+        const std::uint64_t at =
+            work.brings ? sketch.sink(domain, part) : sketch.source(domain, part);
+        text += fmt::format("{}{}{}[{} +{}]", i == 0 ? "local=" : ",", work.brings ? "k" : "s",
+                            domain, at, part);
+    }
+    return text;
+}
+
 // The memory of both ends that a post line names.
-std::string pieces(Sketch& sketch, const Qp& qp, const Work& work, bool of_dut,
-                   std::uint64_t bytes) {
+std::string pieces(Sketch& sketch, const Qp& qp, const Work& work, bool of_dut, std::uint64_t bytes,
+                   bool one) {
     const bool remote = work.operation.starts_with("RDMA") || work.atomic;
     if (bytes == 0) {
         const std::string there = of_dut ? "r" : fmt::format("t{}", qp.domain);
@@ -60,10 +97,8 @@ std::string pieces(Sketch& sketch, const Qp& qp, const Work& work, bool of_dut,
     std::string far =
         fmt::format("r[{} +{}]", work.atomic ? sketch.atomic_far() : sketch.far(bytes), bytes);
     if (of_dut) {
-        const std::string local =
-            work.brings ? fmt::format("k{}[{} +{}]", domain, sketch.sink(domain, bytes), bytes)
-                        : fmt::format("s{}[{} +{}]", domain, sketch.source(domain, bytes), bytes);
-        return fmt::format(" local={}{}", local, remote ? " remote=" + far : "");
+        return fmt::format(" {}{}", own_pieces(sketch, qp, work, bytes, one),
+                           remote ? " remote=" + far : "");
     }
     if (work.brings) far = fmt::format("p[{} +{}]", sketch.near(bytes), bytes);
     if (!remote) return fmt::format(" local={}", far);
@@ -72,40 +107,73 @@ std::string pieces(Sketch& sketch, const Qp& qp, const Work& work, bool of_dut,
     return fmt::format(" local={} remote=t{}[{} +{}]", far, domain, target, bytes);
 }
 
-} // namespace
-
-void begin_traffic(Sketch& sketch, const Qp& qp) {
-    if (!sketch.features().losses) return;
-    const std::uint64_t rules = 1 + sketch.random().below(3);
-    for (std::uint64_t i = 0; i < rules; ++i) {
-        sketch.say(fmt::format("fault  {} when qp={} from={} p=0.{} first={}", damage_of(sketch),
-                               qp.name, sketch.percent(50) ? "dut" : "tester",
-                               1 + sketch.random().below(4), 1 + sketch.random().below(2)));
-    }
-}
-
-void traffic(Sketch& sketch, Qp& qp) {
-    if (qp.posted >= 40) return;
-    ++qp.posted;
+// One work request of either side; its receive is there, or comes later (RNR-01).
+void exchange(Sketch& sketch, Qp& qp, bool last) {
+    const Features& features = sketch.features();
     const bool of_dut = sketch.percent(50);
     const Work work = some_work(sketch);
     const std::uint64_t bytes = work.atomic ? 8 : sketch.length();
     sketch.count(bytes);
     const std::uint64_t received = sketch.next_id();
-    if (work.receives) sketch.say(receive(sketch, qp, !of_dut, received, bytes));
+    const std::string receive_line =
+        work.receives ? receive(sketch, qp, !of_dut, received, bytes) : std::string{};
+    const bool late = work.receives && features.unready && sketch.percent(20);
+    if (work.receives && !late) sketch.say(receive_line);
     const std::uint64_t id = sketch.next_id();
     const std::string_view side = of_dut ? "dut   " : "tester";
-    std::string line = fmt::format("{} post {}{} id={}{}", side, of(qp), work.operation, id,
-                                   pieces(sketch, qp, work, of_dut, bytes));
-    if (work.immediate) line += fmt::format(" imm=0x{:X}", sketch.random().next() >> 32);
-    if (work.atomic) line += fmt::format(" add={}", sketch.random().below(1000));
+    const auto post = [&](bool one) {
+        return fmt::format("{} post {}{} id={}{}", side, of(qp), work.operation, id,
+                           pieces(sketch, qp, work, of_dut, bytes, one));
+    };
+    std::string line = post(false);
+    if (line.size() > kColumns) line = post(true);
+    if (work.immediate) line = with_option(std::move(line), "imm=0xA5B6C7D8");
+    if (work.immediate && line.find(" imm=") == std::string::npos) line += " imm=7";
+    if (work.operation == "ATOMIC_FETCH_AND_ADD")
+        line += fmt::format(" add={}", sketch.random().below(1000));
+    if (work.operation == "ATOMIC_CMP_AND_SWP")
+        line += fmt::format(" compare=0 swap={}", sketch.random().below(1000));
+    const bool silent = of_dut && features.unsignaled && !last && sketch.percent(25);
+    if (silent) line = with_option(std::move(line), "unsignaled");
+    if (of_dut && sketch.percent(15)) line = with_option(std::move(line), "fence");
+    if (work.receives && sketch.percent(10)) line = with_option(std::move(line), "se");
+    const bool sends = of_dut && !work.brings && bytes > 0 && bytes <= kInlineBytes;
+    if (sends && features.pieces && sketch.reach().inline_data && sketch.percent(30))
+        line = with_option(std::move(line), "inline");
     sketch.say(std::move(line));
-    if (!qp.known || !sketch.percent(50)) return;
-    if (sketch.features().losses) sketch.pass(std::chrono::milliseconds(200));
+    if (late) {
+        sketch.wait(std::chrono::microseconds(100 + sketch.random().below(2000)));
+        sketch.say(receive_line);
+    }
+    if (!last || !qp.known || !sketch.percent(50)) return;
+    if (features.losses) sketch.pass(std::chrono::milliseconds(200));
     sketch.say(fmt::format("{} done {}send id={} within 60s", side, of(qp), id));
     if (work.receives)
         sketch.say(fmt::format("{} done {}recv id={} within 60s", of_dut ? "tester" : "dut   ",
                                of(qp), received));
+}
+
+} // namespace
+
+void begin_traffic(Sketch& sketch, const Qp& qp) {
+    if (!sketch.features().losses) return;
+    const std::uint64_t rules = 1 + sketch.random().below(4);
+    const std::string whose = qp.name.empty() ? std::string{} : fmt::format(" qp={}", qp.name);
+    for (std::uint64_t i = 0; i < rules; ++i) {
+        const std::string action = damage_of(sketch);
+        sketch.say(fmt::format("fault  {} when{} from={}{} p=0.{} first={}", action, whose,
+                               sketch.percent(50) ? "dut" : "tester", victims_of(sketch),
+                               1 + sketch.random().below(4), 1 + sketch.random().below(4)));
+    }
+}
+
+void traffic(Sketch& sketch, Qp& qp) {
+    if (qp.posted >= 40) return;
+    const std::uint64_t count = 1 + sketch.random().below(sketch.features().bursts ? 8 : 2);
+    for (std::uint64_t i = 0; i < count; ++i) {
+        ++qp.posted;
+        exchange(sketch, qp, i + 1 == count);
+    }
 }
 
 void interfere(Sketch& sketch, Qp& qp) {
@@ -141,6 +209,9 @@ void interfere(Sketch& sketch, Qp& qp) {
         return;
     case 12:
     case 13: return use_notices(sketch, qp);
+    case 14: // N-16: a queue may hold fewer at once, and tells so once more
+        if (!qp.shared || !sketch.reach().events) return;
+        return sketch.say(fmt::format("dut    rearm q limit={}", 1 + sketch.random().below(4)));
     default: return;
     }
 }

@@ -11,6 +11,7 @@ namespace {
 
 constexpr std::uint64_t kGrhBytes = 40; // before the data of a datagram (EXT-05)
 constexpr std::string_view kKey = " qkey=0x1234";
+constexpr std::string_view kImmediate = " imm=0x11223344";
 
 std::string data_of(std::uint64_t from, std::uint64_t bytes) {
     return bytes == 0 ? "len=0" : fmt::format("data=u[{} +{}]", from, bytes);
@@ -31,8 +32,9 @@ Sink post_receive(Sketch& sketch, const Qp& qp, std::uint64_t bytes) {
 }
 
 void expect_received(Sketch& sketch, const Qp& qp, const Sink& sink, std::uint64_t from,
-                     std::uint64_t bytes, std::uint64_t before) {
-    sketch.say(fmt::format("dut    done {}recv id={} len={}", of(qp), sink.id, before + bytes));
+                     std::uint64_t bytes, std::uint64_t before, bool immediate = false) {
+    sketch.say(fmt::format("dut    done {}recv id={} len={}{}", of(qp), sink.id, before + bytes,
+                           immediate ? kImmediate : ""));
     if (bytes == 0) return;
     sketch.say(fmt::format("expect k{}[{} +{}] == u[{} +{}]", qp.domain, sink.offset + before,
                            bytes, from, bytes));
@@ -43,7 +45,7 @@ void expect_received(Sketch& sketch, const Qp& qp, const Sink& sink, std::uint64
 // The packets of a SEND or WRITE, a line each.
 std::vector<std::string> packets_of(const Sketch& sketch, const Qp& qp, std::string_view name,
                                     std::string_view remote, std::uint64_t from,
-                                    std::uint64_t bytes) {
+                                    std::uint64_t bytes, bool immediate = false) {
     constexpr std::array<std::string_view, 4> places{"MIDDLE", "FIRST", "LAST", "ONLY"};
     const std::int64_t count = sketch.packets_of(bytes);
     std::vector<std::string> lines;
@@ -51,9 +53,10 @@ std::vector<std::string> packets_of(const Sketch& sketch, const Qp& qp, std::str
     for (std::int64_t i = 0; i < count; ++i) {
         const std::size_t place = (i == 0 ? 1U : 0U) + (i + 1 == count ? 2U : 0U);
         const std::uint64_t part = std::min<std::uint64_t>(sketch.mtu(), bytes - done);
-        std::string line =
-            fmt::format("{}{}_{} psn={}{} {}", sends(qp), name, places.at(place), qp.psn + i,
-                        i == 0 ? remote : "", data_of(from + done, part));
+        const bool brings = immediate && i + 1 == count;
+        std::string line = fmt::format("{}{}_{}{} psn={}{} {}{}", sends(qp), name, places.at(place),
+                                       brings ? "_WITH_IMM" : "", qp.psn + i, i == 0 ? remote : "",
+                                       data_of(from + done, part), brings ? kImmediate : "");
         if (i == 0 && count > 1 && !remote.empty()) line += fmt::format(" dmalen={}", bytes);
         lines.push_back(std::move(line));
         done += part;
@@ -65,8 +68,9 @@ std::vector<std::string> packets_of(const Sketch& sketch, const Qp& qp, std::str
 void send_uc(Sketch& sketch, Qp& qp) {
     const std::uint64_t bytes = std::min<std::uint64_t>(sketch.length(), 4 * sketch.mtu());
     const std::uint64_t from = sketch.constant(bytes);
+    const bool immediate = sketch.features().immediate && sketch.percent(30);
     const Sink sink = post_receive(sketch, qp, 4 * sketch.mtu());
-    const auto lines = packets_of(sketch, qp, "SEND", "", from, bytes);
+    const auto lines = packets_of(sketch, qp, "SEND", "", from, bytes, immediate);
     if (sketch.features().gaps && lines.size() > 1 && sketch.percent(50)) {
         const std::size_t lost = sketch.random().below(lines.size());
         for (std::size_t i = 0; i < lines.size(); ++i) {
@@ -82,7 +86,7 @@ void send_uc(Sketch& sketch, Qp& qp) {
     for (const std::string& line : lines)
         sketch.say(line);
     qp.psn += static_cast<std::int64_t>(lines.size());
-    expect_received(sketch, qp, sink, from, bytes, 0);
+    expect_received(sketch, qp, sink, from, bytes, 0, immediate);
 }
 
 // A device may lose it, for example while it fetches the page, so no line expects its data.
@@ -122,7 +126,10 @@ void post_uc(Sketch& sketch, Qp& qp) {
 void send_ud(Sketch& sketch, Qp& qp) {
     const std::uint64_t bytes = std::min<std::uint64_t>(sketch.length(), sketch.mtu());
     const std::uint64_t from = sketch.constant(bytes);
-    const Sink sink = post_receive(sketch, qp, kGrhBytes + sketch.mtu());
+    const bool immediate = sketch.features().immediate && sketch.percent(30);
+    // Just large enough, or for any.
+    const Sink sink =
+        post_receive(sketch, qp, kGrhBytes + (sketch.percent(50) ? bytes : sketch.mtu()));
     if (sketch.features().dropped && sketch.percent(30)) {
         constexpr std::array<std::string_view, 3> faults{" qkey=0x1235", " qkey=0x1234 icrc=bad",
                                                          " qkey=0x1234 tver=1"};
@@ -131,10 +138,10 @@ void send_ud(Sketch& sketch, Qp& qp) {
     }
     // Gaps mean nothing to datagrams.
     if (sketch.percent(20)) qp.psn += static_cast<std::int64_t>(sketch.random().below(1000));
-    sketch.say(
-        fmt::format("{}SEND_ONLY psn={} {}{}", sends(qp), qp.psn, data_of(from, bytes), kKey));
+    sketch.say(fmt::format("{}SEND_ONLY{} psn={} {}{}{}", sends(qp), immediate ? "_WITH_IMM" : "",
+                           qp.psn, data_of(from, bytes), kKey, immediate ? kImmediate : ""));
     ++qp.psn;
-    expect_received(sketch, qp, sink, from, bytes, kGrhBytes);
+    expect_received(sketch, qp, sink, from, bytes, kGrhBytes, immediate);
 }
 
 void post_ud(Sketch& sketch, Qp& qp) {

@@ -17,6 +17,7 @@ struct Window {
     std::uint64_t bytes = 0;
     bool writes = false;
     bool reads = false;
+    bool from_zero = false; // its addresses begin at 0
 };
 
 std::string_view rights_of(const Window& window) {
@@ -30,8 +31,14 @@ void bind(Sketch& sketch, Qp& qp, Window& window) {
     window.offset = sketch.target(1, window.bytes);
     window.writes = sketch.percent(60);
     window.reads = !window.writes || sketch.percent(30);
-    sketch.say(fmt::format("dut    post {}BIND_MW id={} mw=w{} local=t1[{} +{}] access={}", of(qp),
-                           id, window.number, window.offset, window.bytes, rights_of(window)));
+    std::string line =
+        fmt::format("dut    post {}BIND_MW id={} mw=w{} local=t1[{} +{}] access={}", of(qp), id,
+                    window.number, window.offset, window.bytes, rights_of(window));
+    constexpr std::string_view zero = ",zero_based";
+    window.from_zero =
+        window.type == 2 && line.size() + zero.size() <= kColumns && sketch.percent(30);
+    if (window.from_zero) line += zero;
+    sketch.say(std::move(line));
     sketch.say(fmt::format("dut    done {}send id={} within 10s", of(qp), id));
 }
 
@@ -77,7 +84,7 @@ void misuse(Sketch& sketch, Qp& qp, const Window& window) {
                                write ? "ackreq len" : "dmalen"));
         break;
     case 5: // KEY-04: it has no right to atomics
-        if (sketch.reach().atomics && window.bytes >= 15) {
+        if (sketch.reach().atomics && window.bytes >= 15 && !window.from_zero) {
             sketch.say(fmt::format("{}FETCH_ADD psn={} va=w{}+{} rkey=w{} add=1", sends(qp), qp.psn,
                                    window.number, (8 - window.offset % 8) % 8, window.number));
             break;
@@ -108,12 +115,28 @@ bool invalidate(Sketch& sketch, Qp& qp, const Window& window) {
         sketch.say(fmt::format("dut    done {}send id={} within 10s", of(qp), id));
         return true;
     }
+    send_pending(sketch, qp);
     if (!qp.receives.empty()) return false;
-    sketch.say(fmt::format("dut    recv {}id={} len=0", of(qp), id));
-    sketch.say(fmt::format("{}SEND_ONLY_WITH_INV psn={} ikey=w{} len=0 ackreq", sends(qp), qp.psn,
-                           window.number));
-    sketch.say(fmt::format("{}ACK psn={}", expects(qp), qp.psn));
-    ++qp.psn;
+    const std::uint64_t bytes = sketch.percent(40) ? 0 : sketch.random().below(3 * sketch.mtu());
+    const std::string where = bytes == 0 ? "len=0"
+                                         : fmt::format("local=k{}[{} +{}]", qp.domain,
+                                                       sketch.sink(qp.domain, bytes), bytes);
+    const std::string receive = fmt::format("dut    recv {}id={} {}", of(qp), id, where);
+    const std::int64_t packets = sketch.packets_of(bytes);
+    const std::int64_t last = qp.psn + packets - 1;
+    std::string line = fmt::format("{}SEND_{}WITH_INV psn={} ikey=w{} len={} ackreq", sends(qp),
+                                   packets == 1 ? "ONLY_" : "", qp.psn, window.number, bytes);
+    const bool unready = sketch.features().unready && packets == 1 && sketch.percent(40);
+    if (unready) {
+        sketch.say(line);
+        sketch.say(fmt::format("{}RNR_NAK psn={}", expects(qp), qp.psn));
+    }
+    sketch.say(receive);
+    sketch.say(unready ? line + " after rnr(timer)" : line);
+    sketch.say(fmt::format("{}ACK psn={}", expects(qp), last));
+    sketch.say(fmt::format("dut    done {}recv id={}", of(qp), id));
+    sketch.count(bytes);
+    qp.psn += packets;
     return true;
 }
 
