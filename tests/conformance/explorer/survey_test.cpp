@@ -40,8 +40,7 @@ std::vector<Script> dialogues() {
 }
 
 Verdict play(VirtualTestbed& device, const Script& script) {
-    Environment environment =
-        device.environment(network_of(script.compiled, script.seed));
+    Environment environment = device.environment(network_of(script.compiled, script.seed));
     environment.seed = script.seed;
     return device.play(script.compiled.test_case, script.compiled.runs.front(), environment)
         .verdict;
