@@ -398,6 +398,7 @@ void unready(Sketch& sketch, Qp& qp);
 
 // RSP-02: a packet from far ahead, and then what is expected.
 void far_packet(Sketch& sketch, Qp& qp) {
+    if (sketch.features().volume) return legal(sketch, qp); // its messages may reach as far
     const std::string remote = fmt::format("va=f{0} rkey=f{0}", qp.domain);
     const std::string foreign = fmt::format("va=f{0} rkey=f{0}+{1}", qp.domain, 1);
     const std::string_view asks = sketch.percent(70) ? " ackreq" : "";
@@ -465,7 +466,7 @@ void unready(Sketch& sketch, Qp& qp) {
     // Meanwhile duplicates are answered, and what follows is dropped.
     if (sketch.features().duplicates && !qp.sent.empty() && sketch.percent(30))
         queue(qp, qp.sent.back().packets);
-    if (sketch.features().gaps && sketch.percent(30)) {
+    if (sketch.features().gaps && !sketch.features().volume && sketch.percent(30)) {
         qp.pending.push_back(
             fmt::format("{}SEND_ONLY psn={} ackreq", sends(qp), qp.psn + far_ahead(sketch)));
     }

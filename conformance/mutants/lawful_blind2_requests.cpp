@@ -278,14 +278,6 @@ constexpr std::array kOddities{
            .behaviour = {.read_restart = engine::ReadRestart::WholeRead,
                          .bad_read_length = engine::BadReadLength::Dropped,
                          .acknowledged_read = engine::AcknowledgedRead::Retried}},
-    // "TMO-08: adaptive retransmission", "TMO-05: a floor"
-    Mutant{.name = "adaptive_timer_with_a_floor",
-           .rule = "TMO-08",
-           .description = "The first resends come after 2, 4, 8 ms and so on; codes below 16 act "
-                          "as 16, and T is doubled.",
-           .traits = "adaptive_retransmission",
-           .ack_timer_floor = 16,
-           .behaviour = {.timeout_sixteenths = 32, .adaptive_timeout = 2ms, .timeout_floor = 16}},
     Mutant{.name = "not_migrated_to_odd_qps",
            .rule = "BTH-15",
            .description = "Packets to peers of an odd QP number leave with MigReq 0.",
