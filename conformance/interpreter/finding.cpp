@@ -138,9 +138,11 @@ rules::FindingClass class_of(const Finding& finding) {
 }
 
 std::string signature_of(const Finding& finding) {
-    std::vector<std::string_view> fields;
-    for (const Difference& one : finding.differences)
-        fields.push_back(one.field);
+    std::vector<std::string> fields;
+    for (const Difference& one : finding.differences) {
+        // A device that goes wrong does so at one packet, a wire at any.
+        fields.push_back(one.field == "psn" ? text_of(one) : one.field);
+    }
     std::ranges::sort(fields);
     return fmt::format("{} line {} {} [{}] {}", name_of(finding.kind), finding.line,
                        finding.subject, fmt::join(fields, " "), fmt::join(finding.rules, " "));

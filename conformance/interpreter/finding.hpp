@@ -74,7 +74,8 @@ struct Finding {
 // place that decides it from the finding's kind and fields.
 rules::FindingClass class_of(const Finding& finding);
 // Equal for findings that are the same in two plays of a case: the kind, the line, what is missing
-// or unexpected, the fields that differ, and the rules, but neither values nor times.
+// or unexpected, the fields that differ, and the rules, but neither times nor values, other than
+// those of a PSN.
 std::string signature_of(const Finding& finding);
 
 // "msn: expected 2, got 1 (waited 1 s)". One line, without a full stop.

@@ -86,7 +86,7 @@ TEST_CASE("explorer: no lawful oddity raises an alarm", "[explorer][mutants]") {
 TEST_CASE("explorer: a finding is a script that fails on the defect and passes on a right device",
           "[explorer][mutants]") {
     VirtualTestbed device(engine_of(*mutants::find("duplicate_send_executed_again")));
-    Exploration exploration = exploring(device, 500, 400);
+    Exploration exploration = exploring(device, 700, 400);
     const auto found = exploration.next();
     REQUIRE(found.has_value());
     INFO(found->text);

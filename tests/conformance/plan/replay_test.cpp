@@ -377,6 +377,11 @@ TEST_CASE("finding: what no lost packet explains", "[interpreter]") {
     CHECK(signature_of(one) == signature_of(other));
     other.line = 9;
     CHECK(signature_of(one) != signature_of(other));
+    // But a device goes wrong at one packet.
+    Finding place = with("psn", 3);
+    CHECK(signature_of(place) == signature_of(with("psn", 3)));
+    place.differences.front().expected = "4";
+    CHECK(signature_of(place) != signature_of(with("psn", 3)));
 }
 
 } // namespace veriroce::plan::test
