@@ -435,14 +435,13 @@ void Run::report_refusals() {
 }
 
 Outcome Run::play() {
-    std::uint64_t polled = 0; // step of the last poll
     for (std::uint64_t step = 1; !outcome_.failure; ++step) {
         outcome_.tally.steps = step;
         outcome_.tally.time = now_.time_since_epoch();
         deliver();
         std::optional<wire::Instant> next = this->next();
-        if (step % scenario_.poll_every == 0 || !next) {
-            polled = step;
+        const bool quiet = !next; // before the poll: what comes after it is not polled yet
+        if (step % scenario_.poll_every == 0 || quiet) {
             for (std::size_t i = 0; i < endpoints_.size() && !outcome_.failure; ++i)
                 poll(i);
         }
@@ -450,7 +449,7 @@ Outcome Run::play() {
         act();
         pump();
         next = this->next();
-        if (!next && polled != step) continue; // poll once more before stopping
+        if (!next && !quiet) continue; // poll once more before stopping
         if (!next) {
             conclude();
             break;

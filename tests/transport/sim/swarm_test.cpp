@@ -193,8 +193,6 @@ TEST_CASE("swarm: a retry count that nothing gives back is found", "[sim][plante
 TEMPLATE_TEST_CASE_SIG("swarm: no lawful oddity is taken for a defect", "[sim]",
                        ((std::size_t part), part), 0, 1, 2) {
     for (const mutants::Mutant& odd : veriroce::test::sweep_of(mutants::lawful(), part, 3)) {
-        // It keeps an answer until it is woken again, and here nobody wakes it.
-        if (odd.name == "answers_heeded_late") continue;
         for (std::uint64_t seed = 1; seed <= seeds / 10; ++seed) {
             // Some answer later than the shortest ACK timers of the swarm.
             Scenario scenario = scenario_of(seed);
