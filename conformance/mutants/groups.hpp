@@ -70,5 +70,7 @@ std::span<const Mutant> lawful_host();
 std::span<const Mutant> lawful_cm();
 std::span<const Mutant> lawful_blind_answers();
 std::span<const Mutant> lawful_blind_requests();
+std::span<const Mutant> lawful_blind2_answers();
+std::span<const Mutant> lawful_blind2_requests();
 
 } // namespace veriroce::mutants

@@ -3,8 +3,8 @@
 #include <deque>
 
 #include "conformance/mutants/filter_chain.hpp"
+#include "conformance/mutants/groups.hpp"
 #include "conformance/mutants/lacks_resources.hpp"
-#include "conformance/mutants/lawful_blind2.hpp"
 #include "conformance/mutants/pacing.hpp"
 
 namespace veriroce::mutants {

@@ -4,7 +4,7 @@
 #include <deque>
 
 #include "conformance/mutants/filter_chain.hpp"
-#include "conformance/mutants/lawful_blind2.hpp"
+#include "conformance/mutants/groups.hpp"
 #include "conformance/mutants/pacing.hpp"
 #include "conformance/mutants/qp_filter.hpp"
 #include "dissector/wire/management.hpp"

@@ -5,7 +5,6 @@
 #include <iterator>
 
 #include "conformance/mutants/groups.hpp"
-#include "conformance/mutants/lawful_blind2.hpp"
 
 namespace veriroce::mutants {
 
