@@ -24,9 +24,9 @@ namespace {
 constexpr double kChanceOnGoodWire = 1e-3;
 constexpr double kChanceOnBadWire = 1e-6;
 
-// A bad wire is to blame for the plays that do not pass only if a defect that shows in every other
-// play would show this seldom with less probability, and if the wire disturbs so many plays with
-// more. One failure takes five passes, two take seven.
+// A bad wire is to blame for the plays that do not pass only if both hold: a defect that shows in
+// every other play would hardly show this seldom (at most the first probability), and the wire may
+// well disturb as many plays (at least the second). One failure takes five passes, two take seven.
 constexpr double kChanceOfHalfADefect = 0.11;
 constexpr double kChanceOfBadWire = 0.05;
 
@@ -184,6 +184,10 @@ void Replay::add(CaseResult result) {
 
 bool Replay::settled() const {
     return decision() != Decision::Open;
+}
+
+bool Replay::cleared() const {
+    return decision() == Decision::Clean && std::ranges::any_of(plays_, blames);
 }
 
 std::size_t Replay::clean() const {

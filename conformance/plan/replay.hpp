@@ -20,7 +20,7 @@ class WireRecord {
     // Packets that were sent to measure the wire. Most cases do not notice that two packets changed
     // places or that one came twice, and pass; these packets tell.
     void add_probe(std::uint64_t packets, Disturbance disturbance = Disturbance::None);
-    // A probe that passed, in which so many packets came more than once.
+    // The packets of a probe that passed, and how many of them came again.
     void add_copies(std::uint64_t packets, std::uint64_t copies);
     [[nodiscard]] std::uint64_t packets() const { return all_.packets; }
     [[nodiscard]] std::uint64_t probed() const { return probes_.packets; }
@@ -59,8 +59,8 @@ WireRecord::Disturbance disturbance_of(const interpreter::CaseResult& play);
 //
 // A finding that the wire could explain counts if it shows in two of three plays, and if the wire
 // has been seen to be too good to have done that. On a wire that loses packets this takes more
-// plays: it has done it if so many plays pass that a defect would have shown again. A contradiction
-// counts even if it shows once; three plays tell how often it does.
+// plays; the wire has done it once the passes are too many for a defect that shows now and then. A
+// contradiction counts even if it shows once; three plays tell how often it does.
 class Replay {
   public:
     static constexpr std::size_t kPlays = 3;
@@ -75,6 +75,8 @@ class Replay {
 
     void add(interpreter::CaseResult result);
     [[nodiscard]] bool settled() const;
+    // Whether the device passes although it failed in a play: the wire is to blame for that.
+    [[nodiscard]] bool cleared() const;
     // The verdict of all plays, with the other recordings beside it. Once, at the end: when they
     // are settled, or when the device or the way to it is gone.
     [[nodiscard]] interpreter::CaseResult take_result();
@@ -92,11 +94,11 @@ class Replay {
     [[nodiscard]] std::size_t clean() const;
     // The finding that shows in most plays; of contradictions alone if there are any.
     [[nodiscard]] Seen most_seen() const;
-    // Of one play, with the most that could have been lost in any.
+    // How many packets of one play the wire could have disturbed: the most of any play.
     [[nodiscard]] std::uint64_t packets_at_risk() const;
     [[nodiscard]] bool wire_explains() const;
-    // Whether enough plays went on after each place at which one failed, if so many more pass. A
-    // play that ended before that place says nothing of it.
+    // Whether enough plays went on after each place at which one failed, with `more_passes` still
+    // to come. A play that ended before that place says nothing of it.
     [[nodiscard]] bool cleared_by(std::size_t more_passes) const;
     // Whether the wire spoiled the plays that do not pass, and the others clear the device.
     [[nodiscard]] bool wire_is_to_blame() const;

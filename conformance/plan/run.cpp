@@ -250,26 +250,15 @@ CaseResult PlanRun::play_once(const PlannedRun& planned) {
     return result;
 }
 
-namespace {
-
-bool passed_after_a_failure(const CaseResult& result) {
-    const bool passed = result.verdict == Verdict::Pass || result.verdict == Verdict::Info;
-    return passed && std::ranges::any_of(result.other_plays, [](const auto& play) {
-               return play.verdict == Verdict::Fail || play.verdict == Verdict::Warn;
-           });
-}
-
-} // namespace
-
 CaseResult PlanRun::play_again(const PlannedRun& planned, CaseResult first) {
     probe_wire(planned);
     Replay replay(wire_);
     replay.add(std::move(first));
     while (!replay.settled() && !interrupted())
         replay.add(play_once(planned));
+    if (replay.cleared()) ++cleared_;
     CaseResult result = replay.take_result();
     replay.tell(wire_);
-    if (passed_after_a_failure(result)) ++cleared_;
     return result;
 }
 
