@@ -2,7 +2,6 @@
 
 #include <cerrno>
 #include <cstring>
-#include <filesystem>
 
 #include <fmt/format.h>
 
@@ -28,13 +27,6 @@ void say(std::FILE* err, std::string_view message) {
 
 // A silent device is worth a word after this time, if the user does not say how long it may take.
 constexpr wire::Duration kLongestSilence = std::chrono::seconds(1);
-
-// A pipe cannot be read again, which may be necessary (DividedJudge::exact).
-std::size_t shares_for(const std::string& file, std::uint32_t threads) {
-    std::error_code unknown;
-    const bool again = file != "-" && std::filesystem::is_regular_file(file, unknown);
-    return again ? capture::DecodedFrames::threads(threads) : 1;
-}
 
 class Session {
   public:
@@ -66,7 +58,7 @@ class Session {
 
   private:
     void judge_file(const std::string& file) {
-        std::size_t shares = shares_for(file, options_.threads);
+        std::size_t shares = capture::DecodedFrames::shares({&file, 1}, options_.threads);
         judge::DividedJudge judge = new_judge(shares);
         Ended ended = read(file, judge, shares);
         if (ended == Ended::Again) {

@@ -1,6 +1,7 @@
 #include "dissector/capture/decoded_frames.hpp"
 
 #include <algorithm>
+#include <filesystem>
 #include <thread>
 
 #include "dissector/capture/decode_pool.hpp"
@@ -33,6 +34,14 @@ std::vector<Reader> alone(Reader reader) {
 std::uint32_t DecodedFrames::threads(std::uint32_t wanted) {
     if (wanted == 0) wanted = std::max(1U, std::thread::hardware_concurrency());
     return std::min(wanted, kMostThreads);
+}
+
+std::size_t DecodedFrames::shares(std::span<const std::string> files, std::uint32_t threads) {
+    const auto again = [](const std::string& file) {
+        std::error_code unknown;
+        return file != "-" && std::filesystem::is_regular_file(file, unknown);
+    };
+    return std::ranges::all_of(files, again) ? DecodedFrames::threads(threads) : 1;
 }
 
 std::size_t DecodedFrames::places(std::uint32_t threads) {

@@ -19,6 +19,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -62,6 +63,9 @@ class DecodedFrames {
     };
     // How many threads that are.
     static std::uint32_t threads(std::uint32_t wanted);
+    // How many shares may divide these files among so many threads. One if they cannot be read
+    // again, which limits of memory may make necessary: pipes and devices.
+    static std::size_t shares(std::span<const std::string> files, std::uint32_t threads);
     // Batches under way at most, with so many threads.
     static std::size_t places(std::uint32_t threads);
     static constexpr std::size_t kMostTogether = 64; // frames of a batch

@@ -5,7 +5,6 @@
 #include <charconv>
 #include <cmath>
 #include <cstring>
-#include <filesystem>
 
 #include <fmt/format.h>
 
@@ -98,14 +97,10 @@ class Session {
         out_.pass();
     }
 
-    // A pipe cannot be read again, which may be necessary (DividedAnalyzer::exact).
+    // Which conversations get graphs is known only where one analyzer reads all.
     [[nodiscard]] std::size_t shares() const {
-        const auto again = [](const std::string& file) {
-            std::error_code unknown;
-            return file != "-" && std::filesystem::is_regular_file(file, unknown);
-        };
-        const bool divided = kept_.traces == 0 && std::ranges::all_of(options_.files, again);
-        return divided ? capture::DecodedFrames::threads(options_.threads) : 1;
+        if (kept_.traces > 0) return 1;
+        return capture::DecodedFrames::shares(options_.files, options_.threads);
     }
 
     void read_files() {
