@@ -33,7 +33,7 @@ std::string text_of(const Summary& summary) {
                        summary.incomplete, summary.other_transport, summary.unsupported);
 }
 
-// So much is claimed to be known that the captures cannot hold to it.
+// Claims more than the captures keep, so that there are many violations.
 Assumptions strict() {
     Assumptions assumptions;
     assumptions.complete = assumptions.ordered = true;

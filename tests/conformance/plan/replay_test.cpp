@@ -234,7 +234,7 @@ TEST_CASE("replay: packets that come twice are counted one by one", "[plan]") {
     CHECK(wire.is_bad());
     CHECK(wire.share() == Approx(0.01).epsilon(0.05));
     CHECK(wire.probes_text() == "40 of 4000 packets of a probe");
-    // A device that says everything twice is no bad wire, but nobody may rely on that.
+    // A device that says everything twice makes no bad wire, but its copies count as disturbances.
     WireRecord twice;
     for (int i = 0; i < 10; ++i)
         twice.add_copies(400, 200);
