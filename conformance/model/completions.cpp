@@ -358,7 +358,7 @@ void Completions::missing_failure(const Qp& qp, const Evidence& evidence) {
                       .may_come = true});
 }
 
-void Completions::sent(const Polled& polled, const Evidence& evidence, bool data_arrived) {
+void Completions::sent(const Polled& polled, const Evidence& evidence, bool response_arrived) {
     if (polled.send == nullptr || polled.qp->lives > 1) return;
     const Evidence::Nak* fatal = first_fatal(evidence);
     if (fatal != nullptr && names(*fatal, *polled.send)) refused(polled, *fatal);
@@ -374,7 +374,7 @@ void Completions::sent(const Polled& polled, const Evidence& evidence, bool data
     const bool named = evidence.acknowledged >= last || evidence.msn >= messages();
     if (!named) {
         tell("REQ-03", polled, "it came before any answer", "the peer must have acknowledged it");
-    } else if (!data_arrived) {
+    } else if (!response_arrived) {
         tell("REQ-20", polled, "it came before all of its response",
              "a READ, atomic, FLUSH or ATOMIC WRITE completes with its response");
     }

@@ -65,7 +65,7 @@ class Completions {
     // A send request of UC or UD completed with an error: nobody answers, so no peer caused it.
     void failed_alone(const Polled& polled);
     // A send request completed with success before anything could have completed it.
-    void sent(const Polled& polled, const Evidence& evidence, bool data_arrived);
+    void sent(const Polled& polled, const Evidence& evidence, bool response_arrived);
     // A send request completed with an error.
     void failed(const Polled& polled, const Evidence& evidence, bool sound_pieces);
     // The request that a fatal NAK of the tester names.

@@ -101,15 +101,10 @@ void RequesterView::response(Qp& qp, const Packet& packet, bool clear) {
     }
 }
 
-bool RequesterView::data_arrived(const SendWork& work) const {
-    using enum wire::WrOpcode;
-    const wire::WrOpcode opcode = work.request.opcode;
-    const bool empty = opcode == Flush || opcode == AtomicWrite || // EXT-02
-                       (opcode == RdmaRead && work.bytes == 0);
-    if (empty) return read_responses_.contains(work.first);
-    const bool waits =
-        opcode == RdmaRead || opcode == AtomicCmpAndSwp || opcode == AtomicFetchAndAdd;
-    if (!waits) return true;
+bool RequesterView::response_arrived(const SendWork& work) const {
+    if (!work.asks_for_response()) return true;
+    const bool empty_read = work.request.opcode == wire::WrOpcode::RdmaRead && work.bytes == 0;
+    if (empty_read || !work.asks_for_data()) return read_responses_.contains(work.first);
     const auto first = arrived_.lower_bound(work.first);
     const auto last = arrived_.lower_bound(work.first + work.packets);
     return std::distance(first, last) == work.packets;

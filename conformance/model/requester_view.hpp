@@ -27,8 +27,8 @@ class RequesterView {
     void response(Qp& qp, const Packet& packet, bool clear);
     // The model does not know whether the QP took a response.
     void loosen() { evidence_.uncertain = true; }
-    // Whether all came for which a READ, an atomic, a FLUSH or an ATOMIC WRITE waits.
-    [[nodiscard]] bool data_arrived(const SendWork& work) const;
+    // Whether all of the response came that the request waits for; true of one that waits for none.
+    [[nodiscard]] bool response_arrived(const SendWork& work) const;
     [[nodiscard]] const Evidence& evidence() const { return evidence_; }
     // The work request, or a later one, completed with success.
     void completed(const Qp& qp, const SendWork& work);

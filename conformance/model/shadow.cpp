@@ -376,7 +376,7 @@ void Shadow::completed(const Polled& polled) {
         completions_.failed_alone(polled);
     if (polled.send != nullptr && success && qp.type == wire::QpType::Rc) {
         completions_.sent(polled, views.requester->evidence(),
-                          views.requester->data_arrived(*polled.send));
+                          views.requester->response_arrived(*polled.send));
     }
     if (polled.send != nullptr && !success && qp.type == wire::QpType::Rc) {
         completions_.failed(polled, views.requester->evidence(),
