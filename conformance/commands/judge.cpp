@@ -28,10 +28,10 @@ void say(std::FILE* err, std::string_view message) {
 // A silent device is worth a word after this time, if the user does not say how long it may take.
 constexpr wire::Duration kLongestSilence = std::chrono::seconds(1);
 
-class Session {
+class JudgeSession {
   public:
-    Session(const JudgeOptions& options, judge::Assumptions assumptions, std::FILE* out,
-            std::FILE* err)
+    JudgeSession(const JudgeOptions& options, judge::Assumptions assumptions, std::FILE* out,
+                 std::FILE* err)
         : options_(options), assumptions_(std::move(assumptions)), out_(out), err_(err) {}
 
     int run() {
@@ -215,7 +215,7 @@ int run_judge(const JudgeOptions& options, std::FILE* out, std::FILE* err) {
         say(err, "judge: " + wrong);
         return kExitUsage;
     }
-    return Session(options, std::move(assumptions), out, err).run();
+    return JudgeSession(options, std::move(assumptions), out, err).run();
 }
 
 } // namespace veriroce::commands

@@ -218,14 +218,22 @@ struct Context {
              Evidence evidence, Values values, std::optional<rules::Level> level) const;
 };
 
-// Excuses for whatever compares two packets of a connection; where a packet that was not seen would
+// Excuses for what one packet shows by itself; for whatever compares two packets of a connection;
+// where a packet that was not seen would
 // explain it; where one that was overtaken would, too.
+inline constexpr Excuses kDamage{Excuse::Damage};
 inline constexpr Excuses kConnectionExcuses{Excuse::NewLife, Excuse::WrongPair};
 inline constexpr Excuses kUnseen{Excuse::CaptureLoss, Excuse::NewLife, Excuse::WrongPair};
 inline constexpr Excuses kUnseenOrClosed{Excuse::CaptureLoss, Excuse::NewLife, Excuse::WrongPair,
                                          Excuse::Closed};
 inline constexpr Excuses kUnseenOrOvertaken{Excuse::CaptureLoss, Excuse::NetworkOrder,
                                             Excuse::NewLife, Excuse::WrongPair};
+
+// Whether the packet is a NAK or an RNR NAK.
+inline bool refuses(const flow::Packet& packet) {
+    return packet.transport.headers.has(wire::Header::Aeth) &&
+           packet.transport.aeth.syndrome.kind() != wire::AckKind::Ack;
+}
 
 // Whether a request with this PSN was seen before.
 inline bool again(flow::Class kind) {

@@ -7,12 +7,11 @@
 namespace veriroce::judge {
 namespace {
 
-constexpr Excuses kDamage{Excuse::Damage};
 constexpr std::uint16_t kInvalidLid = 13;
 constexpr std::uint16_t kInvalidAlternateLid = 19;
 constexpr std::size_t kGidAt = decode::kMadHeaderBytes + 56; // of the request: its sender's
 
-void judge_datagram(const Context& context) {
+void judge_mad(const Context& context) {
     const flow::Packet& packet = context.packet;
     const wire::Deth& deth = packet.transport.deth;
     const bool well_formed = packet.payload_bytes() == wire::kMadBytes &&
@@ -75,7 +74,7 @@ void judge_path_answer(const Context& context) {
 void judge_management(const Context& context) {
     const auto message = flow::cm_message_of(context.packet);
     if (!message) return;
-    judge_datagram(context);
+    judge_mad(context);
     switch (message->kind) {
     case flow::CmKind::Request: judge_gid(context); break;
     case flow::CmKind::Reply: judge_depth(context, *message); break;

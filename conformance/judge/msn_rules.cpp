@@ -18,10 +18,6 @@ struct Range {
     bool high_is_sure = false; // also if the capture lacks packets
 };
 
-bool refuses(const flow::Packet& packet) {
-    return packet.transport.aeth.syndrome.kind() != wire::AckKind::Ack;
-}
-
 std::optional<Range> range_of(const Context& context) {
     const flow::Stream& stream = context.stream();
     const flow::Packet& packet = context.packet;

@@ -8,7 +8,6 @@ namespace {
 
 using rules::Level;
 
-constexpr Excuses kDamage{Excuse::Damage};
 constexpr std::uint32_t kCnpBytes = 16;
 
 bool all_zero(wire::Bytes bytes) {

@@ -8,11 +8,6 @@ namespace {
 using flow::Class;
 using flow::Extent;
 
-bool refuses(const flow::Packet& packet) {
-    return packet.transport.headers.has(wire::Header::Aeth) &&
-           packet.transport.aeth.syndrome.kind() != wire::AckKind::Ack;
-}
-
 // REQ-11: on a sequence NAK the requester sends again from its PSN. New packets that were on their
 // way are tolerated, and so is a resend that was under way when the NAK came.
 void judge_resume(const Context& context) {

@@ -70,12 +70,11 @@ void note_response(const Context& context) {
     const wire::Psn psn = context.packet.psn();
     const bool covers =
         notes.at_port->answer_due && wire::distance(notes.at_port->answer_due->psn, psn) >= 0;
-    const bool refuses = context.packet.transport.headers.has(wire::Header::Aeth) &&
-                         context.packet.transport.aeth.syndrome.kind() != wire::AckKind::Ack;
-    if (covers || refuses) notes.at_port->answer_due.reset();
-    if (refuses) notes.at_port->nak_done = psn.value() + 1UL;
+    const bool refused = refuses(context.packet);
+    if (covers || refused) notes.at_port->answer_due.reset();
+    if (refused) notes.at_port->nak_done = psn.value() + 1UL;
     // RNR-04: what is behind a request that was not taken draws no NAK.
-    if (refuses) notes.at_port->nak_due.reset();
+    if (refused) notes.at_port->nak_due.reset();
 }
 
 // Which rule a gap without its NAK breaks: the PSNs wrapped, or it was not the first one.

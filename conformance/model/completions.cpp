@@ -130,7 +130,6 @@ void Completions::opcode(const Polled& polled) {
 void Completions::length(const Polled& polled) {
     const dut::Completion& completion = polled.completion;
     if (polled.send != nullptr && polled.send->asks_for_data()) {
-        constexpr std::uint64_t kAtomicBytes = 8;
         const bool read = polled.send->request.opcode == wire::WrOpcode::RdmaRead;
         const std::uint64_t due = read ? polled.send->bytes : kAtomicBytes;
         if (completion.byte_len == due) return;

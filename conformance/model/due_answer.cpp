@@ -13,7 +13,6 @@ using wire::Operation;
 using wire::Position;
 
 constexpr std::uint64_t kLongestMessage = std::uint64_t{1} << 31; // LEN-05
-constexpr std::uint64_t kAtomicBytes = 8;
 
 // The model knows what the opcode means, and every device serves it.
 bool is_plain(const wire::OpcodeInfo& info) {

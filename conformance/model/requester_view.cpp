@@ -6,8 +6,6 @@
 namespace veriroce::model {
 namespace {
 
-constexpr std::size_t kAtomicBytes = 8;
-
 // The bytes that the response brings for the work request; nothing if it does not answer it.
 std::vector<std::byte> bytes_for(const SendWork& work, const wire::Packet& packet) {
     using enum wire::WrOpcode;

@@ -14,7 +14,6 @@ namespace {
 constexpr std::uint64_t kLongestMessage = std::uint64_t{1} << 31; // LEN-05
 constexpr std::uint64_t kMostComparedRead = std::uint64_t{1} << 20;
 constexpr std::size_t kMostReads = 256;
-constexpr std::uint64_t kAtomicBytes = 8;
 
 std::array<std::byte, kAtomicBytes> little_endian(std::uint64_t value) {
     std::array<std::byte, kAtomicBytes> bytes{};

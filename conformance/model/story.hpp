@@ -25,6 +25,8 @@
 
 namespace veriroce::model {
 
+inline constexpr std::uint64_t kAtomicBytes = 8; // what an atomic reads and writes
+
 using rules::Side;
 
 struct Packet {

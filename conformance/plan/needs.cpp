@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::int64_t kSmallestMtu = 256;
 
-class Needs {
+class NeedsOfCase {
   public:
     void add(std::string_view word, std::optional<std::int64_t> at_least = {}) {
         for (Need& known : found_) {
@@ -160,7 +160,7 @@ std::optional<std::int64_t> amount(std::string_view word, const Environment& env
 } // namespace
 
 std::vector<Need> needs_of(const script::Case& script, const script::Run& run) {
-    Needs needs;
+    NeedsOfCase needs;
     for (const Need& written : script.needs) {
         if (counts_for(written, run)) needs.add(written.word, written.at_least);
     }

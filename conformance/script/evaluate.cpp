@@ -7,13 +7,13 @@
 namespace veriroce::script {
 namespace {
 
-using Number = std::expected<std::int64_t, EvalError>;
+using Evaluated = std::expected<std::int64_t, EvalError>;
 
-Number error(EvalErrorKind kind, const Expr& expr, std::string name = {}) {
+Evaluated error(EvalErrorKind kind, const Expr& expr, std::string name = {}) {
     return std::unexpected(EvalError{kind, std::move(name), expr.span});
 }
 
-Number power(const Expr& expr, std::int64_t base, std::int64_t exponent) {
+Evaluated power(const Expr& expr, std::int64_t base, std::int64_t exponent) {
     if (exponent < 0) return error(EvalErrorKind::BadCode, expr);
     // With exponents above 64 only powers of -1, 0 and 1 fit in 64 bits.
     if (exponent > 64 && base != 0 && base != 1 && base != -1) {
@@ -29,7 +29,7 @@ Number power(const Expr& expr, std::int64_t base, std::int64_t exponent) {
     return result;
 }
 
-Number time_of(const Expr& expr, std::int64_t code) {
+Evaluated time_of(const Expr& expr, std::int64_t code) {
     if (code < 0 || code > 31) return error(EvalErrorKind::BadCode, expr);
     const auto small = static_cast<std::uint8_t>(code);
     if (expr.kind == Expr::Kind::Rnr) return wire::rnr_time(small).count();
@@ -38,7 +38,7 @@ Number time_of(const Expr& expr, std::int64_t code) {
     return time->count();
 }
 
-Number quotient(const Expr& expr, std::int64_t left, std::int64_t right) {
+Evaluated quotient(const Expr& expr, std::int64_t left, std::int64_t right) {
     if (right == 0) return error(EvalErrorKind::DivisionByZero, expr);
     if (right == -1 && left == std::numeric_limits<std::int64_t>::min()) {
         return error(EvalErrorKind::Overflow, expr);
@@ -46,7 +46,7 @@ Number quotient(const Expr& expr, std::int64_t left, std::int64_t right) {
     return left / right;
 }
 
-Number binary(const Expr& expr, std::int64_t left, std::int64_t right) {
+Evaluated binary(const Expr& expr, std::int64_t left, std::int64_t right) {
     std::int64_t result = 0;
     bool overflow = false;
     switch (expr.kind) {
@@ -66,7 +66,7 @@ Number binary(const Expr& expr, std::int64_t left, std::int64_t right) {
     return result;
 }
 
-Number leaf(const Expr& expr, const Lookup& lookup) {
+Evaluated leaf(const Expr& expr, const Lookup& lookup) {
     if (expr.kind == Expr::Kind::Number) return expr.number;
     if (expr.kind == Expr::Kind::Name) {
         const auto value = lookup.name ? lookup.name(expr.name) : std::nullopt;
@@ -93,9 +93,9 @@ std::string text_of(const EvalError& error) {
     return "";
 }
 
-Number evaluate(const Expr& expr, const Lookup& lookup) {
+Evaluated evaluate(const Expr& expr, const Lookup& lookup) {
     if (expr.operands.empty()) return leaf(expr, lookup);
-    const Number first = evaluate(expr.operands[0], lookup);
+    const Evaluated first = evaluate(expr.operands[0], lookup);
     if (!first) return first;
     if (expr.kind == Expr::Kind::Rnr || expr.kind == Expr::Kind::Timeout) {
         const bool timeout = expr.kind == Expr::Kind::Timeout && *first > 0;
@@ -108,7 +108,7 @@ Number evaluate(const Expr& expr, const Lookup& lookup) {
         }
         return -*first;
     }
-    const Number second = evaluate(expr.operands[1], lookup);
+    const Evaluated second = evaluate(expr.operands[1], lookup);
     if (!second) return second;
     return binary(expr, *first, *second);
 }
@@ -116,12 +116,12 @@ Number evaluate(const Expr& expr, const Lookup& lookup) {
 std::expected<Bounds, EvalError> evaluate(const ValueRange& range, const Lookup& lookup) {
     Bounds bounds;
     if (range.low) {
-        const Number low = evaluate(*range.low, lookup);
+        const Evaluated low = evaluate(*range.low, lookup);
         if (!low) return std::unexpected(low.error());
         bounds.low = *low;
     }
     if (range.high) {
-        const Number high = evaluate(*range.high, lookup);
+        const Evaluated high = evaluate(*range.high, lookup);
         if (!high) return std::unexpected(high.error());
         bounds.high = *high;
     }

@@ -22,7 +22,7 @@ wire::Mtu smallest_mtu(std::uint32_t payload) {
 }
 
 // What a message that is under way still has to bring.
-struct Message {
+struct OpenMessage {
     Operation operation = Operation::Send;
     std::uint64_t announced = 0; // of a WRITE: DMALen
     std::uint64_t received = 0;
@@ -59,7 +59,7 @@ class Follower {
         std::int64_t expected = 0; // ePSN
         bool waits_for_receive = false;
         bool dead = false; // behind a fatal NAK
-        std::optional<Message> message;
+        std::optional<OpenMessage> message;
         std::uint64_t messages = 0;
     };
 
@@ -153,7 +153,7 @@ class Follower {
         now_.waits_for_receive = false;
         if (info.starts_message() && !info.ends_message()) {
             now_.message =
-                Message{.operation = info.operation, .announced = event.packet.reth.dma_length};
+                OpenMessage{.operation = info.operation, .announced = event.packet.reth.dma_length};
         }
         if (now_.message) now_.message->received += event.payload_bytes;
         if (!info.ends_message()) return;

@@ -1,21 +1,11 @@
 #include "dissector/dissect/decode_as.hpp"
 
-#include <charconv>
-
 #include <fmt/format.h>
+
+#include "dissector/dissect/number.hpp"
 
 namespace veriroce::dissect {
 namespace {
-
-std::optional<std::uint32_t> number_of(std::string_view text, std::uint32_t largest) {
-    const bool hex = text.starts_with("0x") || text.starts_with("0X");
-    if (hex) text.remove_prefix(2);
-    std::uint32_t value = 0;
-    const auto end = text.data() + text.size();
-    const auto [stop, error] = std::from_chars(text.data(), end, value, hex ? 16 : 10);
-    if (error != std::errc{} || stop != end || value > largest) return std::nullopt;
-    return value;
-}
 
 // A PROTOCOL word and its meaning.
 struct NamedProtocol {
@@ -63,7 +53,8 @@ std::expected<flow::DecodeAs, std::string> decode_as(std::span<const std::string
         const auto value = number_of(number, qp ? wire::kMask24 : 0xFFFF);
         if (!value) return std::unexpected(fmt::format("'{}' is not a {} number", number, where));
         if (qp) {
-            result.qps.push_back({{*value}, protocol->protocol, protocol->nvme_queue});
+            const wire::Qpn which{static_cast<std::uint32_t>(*value)};
+            result.qps.push_back({which, protocol->protocol, protocol->nvme_queue});
         } else {
             result.ports.push_back({static_cast<std::uint16_t>(*value), protocol->protocol});
         }

@@ -12,7 +12,7 @@ namespace {
 constexpr std::uint64_t kKilobyte = 1000; // as tshark counts
 constexpr std::uint64_t kLargest = 1'000'000'000'000;
 
-std::optional<std::uint64_t> number_of(std::string_view text) {
+std::optional<std::uint64_t> limit_of(std::string_view text) {
     std::uint64_t value = 0;
     const auto end = text.data() + text.size();
     const auto [stop, error] = std::from_chars(text.data(), end, value);
@@ -34,7 +34,7 @@ std::expected<FileLimits, std::string> file_limits(std::span<const std::string> 
     for (const std::string_view word : words) {
         const std::size_t colon = std::min(word.find(':'), word.size());
         const std::string_view name = word.substr(0, colon);
-        const auto value = number_of(word.substr(std::min(colon + 1, word.size())));
+        const auto value = limit_of(word.substr(std::min(colon + 1, word.size())));
         if (value && name == "duration") {
             limits.duration = std::chrono::seconds(*value);
         } else if (value && name == "filesize") {

@@ -1,27 +1,17 @@
 #include "dissector/dissect/followed.hpp"
 
 #include <algorithm>
-#include <charconv>
 
 #include <fmt/format.h>
+
+#include "dissector/dissect/number.hpp"
 
 namespace veriroce::dissect {
 namespace {
 
-// Decimal, or hex behind 0x.
-std::optional<std::uint64_t> number_of(std::string_view text) {
-    const bool hex = text.starts_with("0x") || text.starts_with("0X");
-    if (hex) text.remove_prefix(2);
-    std::uint64_t value = 0;
-    const char* const end = text.data() + text.size();
-    const auto [stop, error] = std::from_chars(text.data(), end, value, hex ? 16 : 10);
-    if (text.empty() || error != std::errc{} || stop != end) return std::nullopt;
-    return value;
-}
-
 std::optional<wire::Qpn> qpn_of(std::string_view text) {
-    const auto value = number_of(text);
-    if (!value || *value > wire::kMask24) return std::nullopt;
+    const auto value = number_of(text, wire::kMask24);
+    if (!value) return std::nullopt;
     return wire::Qpn{static_cast<std::uint32_t>(*value)};
 }
 
@@ -33,7 +23,7 @@ std::expected<Followed, std::string> Followed::parse(std::string_view word) {
     Followed followed;
     const std::size_t colon = word.rfind(':');
     if (colon == std::string_view::npos && !word.starts_with("0x")) {
-        followed.connection_ = number_of(word).value_or(0);
+        followed.connection_ = number_of(word, UINT64_MAX).value_or(0);
         if (followed.connection_ == 0) return std::unexpected(wrong);
         return followed;
     }

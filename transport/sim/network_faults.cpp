@@ -32,17 +32,17 @@ std::map<PacketId, Injected> by_packet_id(std::span<const Injected> exactly) {
     return map;
 }
 
-std::string microseconds(wire::Duration time) {
+std::string time_text(wire::Duration time) {
     return fmt::format("{}ns", time.count());
 }
 
 struct ActionText {
     std::string operator()(const fault::Drop&) const { return "drop"; }
     std::string operator()(const fault::Duplicate& it) const {
-        return fmt::format("duplicate n={} after={}", it.copies, microseconds(it.after));
+        return fmt::format("duplicate n={} after={}", it.copies, time_text(it.after));
     }
     std::string operator()(const fault::Delay& it) const {
-        return fmt::format("delay {}", microseconds(it.time));
+        return fmt::format("delay {}", time_text(it.time));
     }
     std::string operator()(const fault::Reorder& it) const {
         return fmt::format("reorder by={}", it.by);
@@ -50,7 +50,7 @@ struct ActionText {
     std::string operator()(const fault::Hold& it) const {
         return fmt::format("hold until from={} nth={} for={}",
                            it.until.from == fault::End::A ? 'a' : 'b',
-                           it.until.nth ? it.until.nth->low : 1, microseconds(it.longest));
+                           it.until.nth ? it.until.nth->low : 1, time_text(it.longest));
     }
     std::string operator()(const fault::Corrupt& it) const {
         if (const auto* bit = std::get_if<fault::CorruptBit>(&it.where)) {
