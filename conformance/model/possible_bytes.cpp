@@ -188,7 +188,7 @@ std::string PossibleBytes::text(std::uint64_t offset, std::uint64_t length) cons
     return text;
 }
 
-// Whether the bytes from `at` on are all old, or all of one write.
+// Whether the bytes of a piece from `at` on are all old, or all of one write.
 bool PossibleBytes::is_one_of(std::uint64_t begin, const Piece& piece, std::uint64_t at,
                               wire::Bytes actual) const {
     const auto same = [&](const std::byte* bytes) {
@@ -197,6 +197,14 @@ bool PossibleBytes::is_one_of(std::uint64_t begin, const Piece& piece, std::uint
     return (piece.old && same(&known_[at])) ||
            std::ranges::any_of(piece.candidates, [&](const Candidate& one) {
                return one.anything || same(&one.bytes[at - begin]);
+           });
+}
+
+bool PossibleBytes::may_be(std::uint64_t begin, const Piece& piece, std::uint64_t at,
+                           std::byte value) const {
+    return (piece.old && value == known_[at]) ||
+           std::ranges::any_of(piece.candidates, [&](const Candidate& one) {
+               return one.anything || one.bytes[at - begin] == value;
            });
 }
 
@@ -213,34 +221,26 @@ std::vector<ByteRange> PossibleBytes::differences(std::uint64_t offset, wire::By
     const std::uint64_t end = in.offset + in.length;
     auto piece = uncertain_.upper_bound(in.offset);
     if (piece != uncertain_.begin()) --piece;
-    for (std::uint64_t at = in.offset; at < end; ++at) {
-        while (piece != uncertain_.end() && piece->first + piece->second.length <= at)
-            ++piece;
-        if (piece == uncertain_.end() || piece->first > at) { // known up to there
-            const std::uint64_t next =
-                piece == uncertain_.end() ? end : std::min(end, piece->first);
-            if (std::memcmp(&known_[at], &actual[at - offset], next - at) == 0) {
-                at = next - 1;
-                continue;
+    if (piece != uncertain_.end() && piece->first + piece->second.length <= in.offset) ++piece;
+    // One piece after the other, and the bytes between them, which are known.
+    for (std::uint64_t at = in.offset; at < end;) {
+        const std::uint64_t begin = piece == uncertain_.end() ? end : std::min(end, piece->first);
+        while (at < begin) {
+            const auto rest = actual.subspan(at - offset, begin - at);
+            const auto differs = std::mismatch(rest.begin(), rest.end(), &known_[at]).first;
+            at += static_cast<std::uint64_t>(differs - rest.begin());
+            if (at < begin) wrong(at++);
+        }
+        if (at >= end) break;
+        const std::uint64_t last = std::min(end, piece->first + piece->second.length);
+        const auto here = actual.subspan(at - offset, last - at);
+        if (!is_one_of(piece->first, piece->second, at, here)) {
+            for (std::uint64_t one = at; one < last; ++one) {
+                if (!may_be(piece->first, piece->second, one, actual[one - offset])) wrong(one);
             }
         }
-        const bool begins = piece != uncertain_.end() && piece->first <= at;
-        if (begins &&
-            is_one_of(piece->first, piece->second, at,
-                      actual.subspan(at - offset,
-                                     std::min(end, piece->first + piece->second.length) - at))) {
-            at = std::min(end, piece->first + piece->second.length) - 1;
-            continue;
-        }
-        const std::byte seen = actual[at - offset];
-        const bool open = piece != uncertain_.end() && piece->first <= at;
-        bool permitted = (!open || piece->second.old) && seen == known_[at];
-        if (open && !permitted) {
-            permitted = std::ranges::any_of(piece->second.candidates, [&](const Candidate& one) {
-                return one.anything || one.bytes[at - piece->first] == seen;
-            });
-        }
-        if (!permitted) wrong(at);
+        at = last;
+        ++piece;
     }
     return found;
 }

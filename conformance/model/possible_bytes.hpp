@@ -89,8 +89,11 @@ class PossibleBytes {
     void add(std::uint64_t offset, std::uint64_t length, const Candidate& candidate);
     // Whether the piece became known; then its bytes are in known_.
     bool resolve(std::uint64_t offset, Piece& piece);
+    // `piece` begins at `begin`, and covers `at`.
     [[nodiscard]] bool is_one_of(std::uint64_t begin, const Piece& piece, std::uint64_t at,
                                  wire::Bytes actual) const;
+    [[nodiscard]] bool may_be(std::uint64_t begin, const Piece& piece, std::uint64_t at,
+                              std::byte value) const;
 
     std::vector<std::byte> known_;
     Pieces uncertain_; // by offset; they do not overlap

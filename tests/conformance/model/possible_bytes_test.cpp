@@ -129,4 +129,31 @@ TEST_CASE("possible bytes: a slice holds what the range may hold", "[model]") {
     CHECK_FALSE(permits(slice, {7, 4}));
 }
 
+TEST_CASE("possible bytes: many bytes differ where each of them differs by itself", "[model]") {
+    constexpr std::uint64_t kSize = 6;
+    PossibleBytes contents(bytes({0, 0, 0, 0, 0, 0}));
+    contents.may_hold({1, 10, 1}, 1, bytes({1, 2}));
+    contents.may_hold({2, 10, 2}, 4, bytes({1}));
+    const std::vector<std::byte> values = bytes({0, 1, 2, 3});
+    for (std::size_t code = 0; code < std::size_t{1} << (2 * kSize); ++code) {
+        std::vector<std::byte> actual;
+        for (std::uint64_t at = 0; at < kSize; ++at)
+            actual.push_back(values[code >> (2 * at) & 3]);
+        for (std::uint64_t from = 0; from < kSize; ++from) {
+            const wire::Bytes rest = wire::Bytes(actual).subspan(from);
+            std::vector<bool> wrong(kSize);
+            for (const ByteRange& range : contents.differences(from, rest)) {
+                for (std::uint64_t i = 0; i < range.length; ++i)
+                    wrong[range.offset + i] = true;
+            }
+            for (std::uint64_t at = from; at < kSize; ++at) {
+                const bool alone = contents.differences(at, rest.subspan(at - from, 1)).empty();
+                if (wrong[at] == alone) FAIL_CHECK("actual " << code << " from " << from);
+            }
+        }
+    }
+    CHECK(contents.differences(0, bytes({3, 3, 3, 3, 3, 3})) ==
+          std::vector<ByteRange>{ByteRange{0, kSize}});
+}
+
 } // namespace veriroce::model::test
