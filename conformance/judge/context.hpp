@@ -219,8 +219,7 @@ struct Context {
 };
 
 // Excuses for what one packet shows by itself; for whatever compares two packets of a connection;
-// where a packet that was not seen would
-// explain it; where one that was overtaken would, too.
+// where a packet that was not seen would explain it; where one that was overtaken would, too.
 inline constexpr Excuses kDamage{Excuse::Damage};
 inline constexpr Excuses kConnectionExcuses{Excuse::NewLife, Excuse::WrongPair};
 inline constexpr Excuses kUnseen{Excuse::CaptureLoss, Excuse::NewLife, Excuse::WrongPair};
