@@ -22,11 +22,6 @@ bool asks(const flow::Packet& packet) {
            packet.info().headers.has(wire::Header::AtomicEth); // N-17
 }
 
-bool refuses(const flow::Packet& packet) {
-    return packet.transport.headers.has(wire::Header::Aeth) &&
-           packet.transport.aeth.syndrome.kind() != wire::AckKind::Ack;
-}
-
 void note_request(Notes& notes, const flow::Packet& packet) {
     // RSP-10: a duplicate of what was acknowledged may be ignored.
     const bool old = notes.acknowledged && wire::distance(packet.psn(), *notes.acknowledged) > 0;
