@@ -217,8 +217,11 @@ void note(const Context& context, Kind kind) {
             notes.repeat && wire::distance(notes.repeat->psn, packet.psn()) > 0;
         break;
     case Kind::RnrNak:
-        notes.rnr_nak = refusal;
-        notes.rnr_nak->waits = must_wait(context) && !stale;
+        // A requester that waits already may go on when that wait is over, or begin a new one.
+        if (!notes.rnr_nak || notes.rnr_nak->psn != packet.psn()) {
+            notes.rnr_nak = refusal;
+            notes.rnr_nak->waits = must_wait(context) && !stale;
+        }
         notes.last_rnr_number = packet.number;
         break;
     case Kind::FatalNak:

@@ -133,6 +133,17 @@ TEST_CASE("judge RNR-08: the time that an RNR NAK names is waited out", "[judge]
     near.round_trip = microseconds(100);
     CHECK(judged(near, rnr(microseconds(600))) == certain("RNR-08"));
     CHECK(judged(near, rnr(microseconds(50))) == possible("RNR-08"));
+    // A second one, while it waits: it may wait anew, and need not.
+    const auto twice = [&](wire::Duration between, wire::Duration rest) {
+        auto packets = rnr(between);
+        packets.back() = wire.answer(100, 0, wire::Syndrome::rnr(14));
+        wire.wait(rest);
+        packets.push_back(wire.from_a(kSendOnly, 100, 8));
+        return packets;
+    };
+    CHECK(judged(at_both(), twice(microseconds(1000), microseconds(1270))) == kNothing);
+    CHECK(judged(at_both(), twice(microseconds(1000), microseconds(280))) == kNothing);
+    CHECK(judged(at_both(), twice(microseconds(1000), microseconds(200))) == certain("RNR-08"));
 }
 
 TEST_CASE("judge TMO-01: a timeout is not shorter than the local ACK timeout", "[judge][TMO-01]") {
