@@ -272,6 +272,12 @@ const Evidence::Nak* first_fatal(const Evidence& evidence) {
     return nullptr;
 }
 
+// Whether the ACK timer may have expired after so long a silence.
+bool timer_may_expire(const Setting& setting, const Qp& qp, wire::Duration quiet) {
+    const auto timeout = setting.ack_timeout(qp.attributes.timeout);
+    return !setting.timed() || (timeout && quiet >= *timeout);
+}
+
 } // namespace
 
 void Completions::wrong_status(const Polled& polled, std::string rule, std::string allowed) {
@@ -292,8 +298,11 @@ void Completions::failed(const Polled& polled, const Evidence& evidence, bool so
         return wrong_status(polled, "REQ-16", "the peer sent no NAK with this code");
     }
     const Evidence::Nak* fatal = first_fatal(evidence);
-    const bool lost = !setting_.exact && status == RetryExcErr; // the NAK, on its way
-    if (fatal != nullptr && names(*fatal, work) && status != status_of(fatal->syndrome) && !lost) {
+    // The NAK was lost on its way, or the timer expired before it came.
+    const bool gave_up = status == RetryExcErr && fatal != nullptr &&
+                         (!setting_.exact || timer_may_expire(setting_, *polled.qp, fatal->quiet));
+    if (fatal != nullptr && names(*fatal, work) && status != status_of(fatal->syndrome) &&
+        !gave_up) {
         return refused(polled, *fatal);
     }
     if (status == RnrRetryExcErr && setting_.exact && !evidence.odd) {

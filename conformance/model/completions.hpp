@@ -39,6 +39,7 @@ struct Evidence {
         // It names a request that was sent, and nothing before that lacks its answer.
         bool clear = false;
         wire::Instant at;
+        wire::Duration quiet{0};  // how long before it the newest request was sent
         std::uint64_t number = 0; // among the responses
         std::size_t packet = 0;   // in CaseResult::packets
     };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <limits>
 
 #include "conformance/model/clear_packet.hpp"
 #include "dissector/wire/syndrome.hpp"
@@ -25,7 +26,8 @@ bool asks_for_answer(const wire::Packet& request) {
 
 RequesterDuties::State& RequesterDuties::state_of(const Qp& qp) {
     State& state = states_[qp.handle];
-    if (state.life != qp.life) state = {.life = qp.life, .open = {}, .copies = {}};
+    if (state.life != qp.life)
+        state = {.life = qp.life, .open = {}, .open_again = {}, .copies = {}};
     return state;
 }
 
@@ -37,11 +39,6 @@ const SendWork* RequesterDuties::work_at(const Qp& qp, std::int64_t psn) {
         if (one->packets > 0) return psn <= one->last_psn() ? &*one : nullptr;
     }
     return nullptr;
-}
-
-bool RequesterDuties::timed() const {
-    const Setting& setting = story_.setting;
-    return !setting.trait("adaptive_retransmission") && !setting.trait("ack_timer_ignored");
 }
 
 void RequesterDuties::tell(const Qp& qp, std::string rule, rules::Level level, std::string field,
@@ -98,7 +95,8 @@ void RequesterDuties::check_give_up(const Qp& qp, const State& state, const Poll
     const bool gives_up = polled.completion.status == wire::WcStatus::RetryExcErr;
     if (!gives_up || !retries || polled.send == nullptr || polled.send->packets == 0) return;
     // Only where nothing was said but silence.
-    if (state.told || state.failed || !timed() || qp.attributes.alt_address_vector) return;
+    if (state.told || state.failed || !story_.setting.timed() || qp.attributes.alt_address_vector)
+        return;
     const auto copies = state.copies.find(polled.send->first);
     const std::uint32_t count = copies == state.copies.end() ? 0 : copies->second;
     const std::uint32_t due = *retries + 1U;
@@ -146,6 +144,11 @@ void RequesterDuties::sent(const Packet& packet) {
         check_resend(log, *qp, state, {.work = *work, .psn = psn, .goes_on = goes_on},
                      packet.at.latest);
         state.resent = true;
+        if (work->asks_for_data()) {
+            state.open_again.insert(work->first);
+            state.next_data = std::min(state.next_data, psn);
+        }
+        if (state.missing && psn <= *state.missing) state.missing.reset();
     }
     // A READ may be asked for again from an earlier response on.
     if (state.owed && psn <= state.owed->psn) state.owed.reset();
@@ -191,9 +194,8 @@ void RequesterDuties::check_resend(PacketLog& log, const Qp& qp, State& state, c
                                    wire::Instant now) {
     const auto& [work, psn, goes_on] = resend;
     if (!story_.setting.exact || qp.attributes.alt_address_vector) return;
-    const auto code = qp.attributes.timeout.value_or(0);
-    const auto timeout = wire::ack_timeout(std::max(code, story_.setting.ack_timer_floor));
-    const bool quiet = code != 0 && timeout && now - state.last_sent >= *timeout;
+    const auto timeout = story_.setting.ack_timeout(qp.attributes.timeout);
+    const bool quiet = timeout && now - state.last_sent >= *timeout;
     if (quiet && psn > state.may_be_acknowledged && !story_.setting.trait("selective_repeat")) {
         log.add("TMO-06", Must, "psn",
                 fmt::format("request {} (counted from 0) must come first: no answer named it",
@@ -204,7 +206,7 @@ void RequesterDuties::check_resend(PacketLog& log, const Qp& qp, State& state, c
     const bool late = state.acknowledged > psn && now - state.acknowledged_at > kUnderWay;
     // REQ-33: the answer came after the timer had expired, and the resend may leave late.
     const bool expired = timeout && state.acknowledged_at - state.sent_before_ack >= *timeout;
-    if (!late || expired || !timed()) return;
+    if (!late || expired || !story_.setting.timed()) return;
     // REQ-33: a resend that has begun may go on to its end, however slowly.
     if (goes_on && !quiet) return;
     const bool complete = work.last_psn() < state.acknowledged;
@@ -249,7 +251,7 @@ void RequesterDuties::check_left_out(PacketLog& log, const State& state, std::in
 void RequesterDuties::check_copies(PacketLog& log, const Qp& qp, const State& state,
                                    std::int64_t psn) {
     const std::uint32_t count = state.copies.at(psn);
-    if (count < 2 || !timed() || qp.attributes.alt_address_vector) return;
+    if (count < 2 || !story_.setting.timed() || qp.attributes.alt_address_vector) return;
     const FindingClass kind =
         story_.setting.exact ? FindingClass::Contradiction : FindingClass::Surplus;
     if (!state.told && qp.attributes.timeout == 0) {
@@ -281,10 +283,13 @@ void RequesterDuties::take(const Packet& packet) {
         (kind == AckKind::Nak && answer.aeth.syndrome.nak_code() == wire::NakCode::PsnSequence);
     state.may_be_acknowledged = std::max(state.may_be_acknowledged, again ? psn : psn + 1);
     note_restart(packet, *qp, state, psn, again ? kind : AckKind::Ack);
-    std::erase_if(state.open, [&](std::int64_t one) {
+    note_data(state, psn);
+    const auto has_answer = [&](std::int64_t one) {
         const SendWork* work = work_at(*qp, one);
         return work == nullptr || psn >= work->last_psn();
-    });
+    };
+    std::erase_if(state.open, has_answer);
+    std::erase_if(state.open_again, has_answer);
     note_sequence_nak(packet, *qp, state, psn);
     if (kind == AckKind::RnrNak) {
         state.wait = packet.at.latest + wire::rnr_time(answer.aeth.syndrome.code());
@@ -303,21 +308,32 @@ void RequesterDuties::take(const Packet& packet) {
     if (!plain && !data) state.odd = true;
 }
 
+// An answer came: whether it skips data.
+void RequesterDuties::note_data(State& state, std::int64_t psn) {
+    const auto oldest_of = [](const std::set<std::int64_t>& some) {
+        return some.empty() ? std::numeric_limits<std::int64_t>::max() : *some.begin();
+    };
+    const std::int64_t oldest = std::min(oldest_of(state.open), oldest_of(state.open_again));
+    const std::int64_t next = std::max(oldest, state.next_data);
+    if (psn < oldest) return;
+    if (psn > next && !state.missing) state.missing = next;
+    if (psn == next) state.next_data = psn + 1;
+}
+
 // Where a resend may be under way, or the timer about to cause one, its packets may still come.
 void RequesterDuties::note_restart(const Packet& packet, const Qp& qp, State& state,
                                    std::int64_t psn, AckKind kind) const {
-    const auto timeout = wire::ack_timeout(
-        std::max(qp.attributes.timeout.value_or(0), story_.setting.ack_timer_floor));
+    const auto timeout = story_.setting.ack_timeout(qp.attributes.timeout);
     const wire::Duration idle = packet.at.latest - state.last_sent;
     const bool waits = state.restart || (state.wait && packet.at.latest <= *state.wait);
-    const bool calm =
-        !state.resending && !waits && timed() && (!timeout || idle + kUnderWay < *timeout);
+    const bool calm = !state.resending && !waits && story_.setting.timed() &&
+                      (!timeout || idle + kUnderWay < *timeout);
     const bool outstanding = psn >= state.may_be_acknowledged && psn < state.next_sent;
     const bool ordered = story_.setting.exact && !story_.setting.trait("selective_repeat") &&
                          !qp.attributes.alt_address_vector;
     state.restart.reset();
     if (kind == AckKind::Ack || !calm || !outstanding || !ordered) return;
-    if (!state.open.empty() || !is_clear(story_, packet, qp)) return;
+    if (state.waits_for_data() || !is_clear(story_, packet, qp)) return;
     state.restart = {.psn = psn,
                      .since = packet.at.latest,
                      .rule = kind == AckKind::RnrNak ? "RNR-08" : "REQ-11"};
@@ -337,7 +353,7 @@ void RequesterDuties::note_sequence_nak(const Packet& packet, const Qp& qp, Stat
         return;
     }
     const bool again = !state.naks.insert(psn).second;
-    if (again || !outstanding || !state.open.empty() || !is_clear(story_, packet, qp)) return;
+    if (again || !outstanding || state.waits_for_data() || !is_clear(story_, packet, qp)) return;
     state.owed = {.psn = psn, .since = packet.at.latest};
 }
 
@@ -397,14 +413,13 @@ void RequesterDuties::check_owed(const Qp& qp, const State& state) {
 
 // TMO-01: the device sends a request without an answer again after at most four timeouts.
 void RequesterDuties::check_silence(const Qp& qp, const State& state) {
-    const auto& code = qp.attributes.timeout;
+    const auto one = story_.setting.ack_timeout(qp.attributes.timeout);
     const bool waits = state.may_be_acknowledged < state.next_sent && !state.copies.empty();
     const bool untold = !state.odd && !state.wait && !state.resent;
-    const bool retries = timed() && qp.attributes.retry_cnt.value_or(0) > 0;
-    if (!waits || !untold || !retries || !code || *code == 0) return;
-    const auto one = wire::ack_timeout(std::max(*code, story_.setting.ack_timer_floor));
+    const bool retries = story_.setting.timed() && qp.attributes.retry_cnt.value_or(0) > 0;
+    if (!waits || !untold || !retries || !one) return;
     const wire::Instant since = std::max(state.last_sent, state.last_told);
-    if (!one || story_.end - since <= 4 * *one + story_.setting.answer_time) return;
+    if (story_.end - since <= 4 * *one + story_.setting.answer_time) return;
     tell(qp, "TMO-01", Must, "psn",
          "a request without an answer must be sent again after at most four timeouts",
          "nothing was sent again");

@@ -38,6 +38,12 @@ class RequesterDuties {
         std::uint64_t life = 0;
         std::int64_t next_sent = 0;  // the PSN after all that was sent
         std::set<std::int64_t> open; // READs and atomics without their answer, by first PSN
+        // Those that it sent again, because it may have dropped the answer, and not answered since.
+        std::set<std::int64_t> open_again;
+        std::int64_t next_data = 0; // the PSN of the response to them that comes next
+        // That PSN, if another answer came before: what comes may be dropped until it is asked for
+        // again (REQ-08, REQ-20).
+        std::optional<std::int64_t> missing;
         std::optional<std::int64_t> first_read; // the first that no ACK answers
         std::int64_t may_be_acknowledged = 0;   // the PSN after all that any answer names
         std::int64_t acknowledged = 0;          // that a plain answer acknowledges
@@ -76,12 +82,17 @@ class RequesterDuties {
         bool left = false;           // the QP left RTS, or is told to
         // The PSN after all that was posted when it was in SQD, until it is told to leave that.
         std::optional<std::int64_t> drained;
+
+        [[nodiscard]] bool waits_for_data() const {
+            return !open.empty() || !open_again.empty() || missing;
+        }
     };
 
     State& state_of(const Qp& qp);
     [[nodiscard]] static const SendWork* work_at(const Qp& qp, std::int64_t psn);
     void check_open(PacketLog& log, const Qp& qp, State& state, const SendWork& work);
     void check_drained(const Packet& packet, const Qp& qp, const State& state, std::int64_t psn);
+    static void note_data(State& state, std::int64_t psn);
     void check_fence(PacketLog& log, const State& state, const SendWork& work);
     // A packet that is sent again; whether it follows another such packet without a gap.
     struct Resend {
@@ -107,7 +118,6 @@ class RequesterDuties {
                       wire::AckKind kind) const;
     void note_sequence_nak(const Packet& packet, const Qp& qp, State& state, std::int64_t psn);
     // Whether timeouts alone make it send again.
-    [[nodiscard]] bool timed() const;
     void tell(const Qp& qp, std::string rule, rules::Level level, std::string field,
               std::string allowed, std::string measured);
 

@@ -28,6 +28,7 @@ std::vector<std::byte> bytes_for(const SendWork& work, const wire::Packet& packe
 
 void RequesterView::sent(const Qp& qp, const Packet& packet) {
     next_sent_ = std::max(next_sent_, qp.own_psn(packet.packet->bth.psn, next_sent_) + 1);
+    last_sent_ = packet.at.latest;
 }
 
 void RequesterView::note_response(const Qp& qp, const Packet& packet, std::int64_t psn,
@@ -61,6 +62,7 @@ void RequesterView::note_response(const Qp& qp, const Packet& packet, std::int64
                               .syndrome = syndrome,
                               .clear = named && counted && !behind_open,
                               .at = packet.at.latest,
+                              .quiet = packet.at.latest - last_sent_,
                               .number = evidence_.responses,
                               .packet = packet.number});
 }

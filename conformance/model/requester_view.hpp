@@ -50,6 +50,7 @@ class RequesterView {
     std::set<std::int64_t> read_responses_;   // PSNs of those that came
     Evidence evidence_;
     std::int64_t next_sent_ = 0; // the PSN after all that the device sent
+    wire::Instant last_sent_;
 };
 
 } // namespace veriroce::model

@@ -83,6 +83,10 @@ struct Setting {
     wire::Qpn first_qpn;
 
     [[nodiscard]] bool trait(std::string_view word) const;
+    // Whether the ACK timer of the device keeps the time that it was given.
+    [[nodiscard]] bool timed() const;
+    // The shortest time after which its timer may expire; nothing: it never does.
+    [[nodiscard]] std::optional<wire::Duration> ack_timeout(std::optional<std::uint8_t> code) const;
 };
 
 struct Story {

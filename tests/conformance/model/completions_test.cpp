@@ -341,6 +341,18 @@ TEST_CASE("completions: a refused request completes with the code of the NAK", "
     CHECK(after_nak(NakCode::InvalidRequest, RetryExcErr) == "REQ-16 completion");
     CHECK(after_nak(NakCode::InvalidRequest, Success) == "REQ-16 completion");
     CHECK(after_nak(NakCode::InvalidRequest, RetryExcErr, 9) == ""); // REQ-19: the MSN differs
+    // The timer, of 17 ms, may have expired before the NAK came.
+    const auto late = [](wire::Duration wait) {
+        Scene scene = one_send();
+        scene.call(dut::QpModify{.qp = Scene::qp, .attributes = {.timeout = std::uint8_t{12}}},
+                   dut::Done{});
+        scene.now += wait;
+        nak(scene, wire::Syndrome::nak(NakCode::InvalidRequest));
+        scene.polled(failed(1, RetryExcErr));
+        return scene.found();
+    };
+    CHECK(late(std::chrono::milliseconds(20)) == "");
+    CHECK(late(std::chrono::milliseconds(10)) == "REQ-16 completion");
     Scene silent = one_send();
     nak(silent, wire::Syndrome::nak(NakCode::InvalidRequest));
     silent.polled_nothing();

@@ -237,6 +237,39 @@ TEST_CASE("requester duties: after a NAK it goes on with the PSN named", "[model
     }
 }
 
+TEST_CASE("requester duties: a NAK behind data that was dropped asks for that data again",
+          "[model][REQ-09]") {
+    const auto refuse = [](Scene& scene, std::int64_t psn) {
+        scene.sent("ACKNOWLEDGE", psn, {}, {.packet = [](wire::Packet& packet) {
+                       packet.aeth.syndrome = wire::Syndrome::rnr(1);
+                   }});
+    };
+    const auto answer = [](Scene& scene, std::int64_t psn) {
+        scene.sent("RDMA_READ_RESPONSE_ONLY", psn, filled(0, 8));
+    };
+    // Two READs and a WRITE leave; the answers come in this order, and then an RNR NAK for 2.
+    const auto goes_on_with = [&](std::vector<std::int64_t> answers, bool twice, std::int64_t psn) {
+        Scene scene;
+        set(scene, {.timeout = std::uint8_t{20}, .retry_cnt = std::uint8_t{7}});
+        for (const WrOpcode one : {WrOpcode::RdmaRead, WrOpcode::RdmaRead, WrOpcode::RdmaWrite})
+            scene.post(of(one, 8));
+        hear_read(scene, 0);
+        hear_read(scene, 1);
+        hear_write(scene, 2);
+        for (const std::int64_t one : answers)
+            answer(scene, one);
+        if (twice) hear_read(scene, 1); // it dropped that answer
+        refuse(scene, 2);
+        psn == 2 ? hear_write(scene, 2) : hear_read(scene, psn);
+        return scene.found();
+    };
+    CHECK(goes_on_with({0, 1}, false, 2) == "");
+    CHECK(goes_on_with({0, 1}, false, 1) == "RNR-08 psn");
+    CHECK(goes_on_with({1, 0}, false, 1) == ""); // 1 came out of order
+    CHECK(goes_on_with({0}, false, 1) == "");
+    CHECK(goes_on_with({0, 1}, true, 1) == "");
+}
+
 TEST_CASE("requester duties: what is posted in SQD waits", "[model][STA-06]") {
     const auto found = [](wire::QpState state, bool before) {
         Scene scene = with_write(20, 7);
