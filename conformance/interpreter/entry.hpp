@@ -24,7 +24,12 @@ struct Entry {
     std::int64_t psn = 0; // in script notation
     // When the DUT last sent the same opcode with the same PSN before this.
     std::optional<Interval> sent_before;
-    std::optional<Interval> answered; // when the tester first answered that
+    struct Answered {
+        Interval at;
+        bool for_good = false; // an RNR NAK asks for it again
+    };
+    std::optional<Answered> answered; // when the tester first answered that
+    bool unprovoked = false;          // sent again, and the tester sent nothing meanwhile
     bool continues_pieces = false;    // a READ asked for again in pieces: not the first of them
     std::uint64_t number = 0;         // of SendFrame
     std::vector<std::string> remarks;

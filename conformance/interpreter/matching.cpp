@@ -373,6 +373,13 @@ bool crosses_ours(const Entry& entry, const MatchContext& context) {
            (timer_may_have_run_out(entry, context) || is_early_resend(entry, context));
 }
 
+// A retransmission of the DUT's own accord, before our last packet left: a line behind that waits
+// for what the packet causes.
+bool precedes_ours(const Entry& entry, const MatchContext& context) {
+    return context.last_sent && entry.unprovoked && entry.at.latest < context.last_sent->earliest &&
+           is_early_resend(entry, context);
+}
+
 // ACK-07: more messages than have ended.
 bool counts_too_much(const Entry& entry, const MatchContext& context) {
     return entry.packet->headers.has(wire::Header::Aeth) &&
@@ -387,7 +394,7 @@ bool is_early_resend(const Entry& entry, const MatchContext& context) {
     if (info.service != wire::Service::Rc || !info.request() || context.timeout == 0) return false;
     if (entry.at.latest - entry.sent_before->earliest < kLeastAdaptiveTimeout) return false;
     return !entry.answered ||
-           entry.at.earliest <= entry.answered->latest + context.environment.round_trip_p99;
+           entry.at.earliest <= entry.answered->at.latest + context.environment.round_trip_p99;
 }
 
 bool same_acknowledge(const wire::Packet& one, const wire::Packet& other) {
@@ -425,7 +432,7 @@ Met<Match> match(const script::ExpectPacket& line, const Entry& entry,
     if (!covered) return std::unexpected(std::move(covered.error()));
     if (*covered) return std::move(**covered);
     if (!right_kind) return another_kind(line, entry, context);
-    if (line.after && crosses_ours(entry, context)) {
+    if (precedes_ours(entry, context) || (line.after && crosses_ours(entry, context))) {
         return Match{.right_kind = true,
                      .differences = {},
                      .detail = "it may have left before our last packet arrived"};

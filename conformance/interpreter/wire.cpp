@@ -82,22 +82,42 @@ bool answers(const Entry& ours, const Entry& request, std::int64_t last_request)
     return false;
 }
 
+// Whether the device sent the same request in this packet.
+bool is_copy(const Entry& entry, const Entry& request) {
+    return &entry != &request && entry.from == Side::Dut && entry.packet &&
+           entry.packet->bth.opcode == request.packet->bth.opcode && entry.psn == request.psn;
+}
+
 // When the tester first answered the request. Of a device that sends it again and again, what came
-// before its last sending is looked at once. `vlan`: answers in another one are none (N-05).
-std::optional<Interval> answered(const Record& record, const CaseQp& qp, const Entry& request,
-                                 std::uint16_t vlan) {
-    std::optional<Interval> first;
+// before its last sending is looked at once.
+// `vlan`: answers in another one are none (N-05).
+std::optional<Entry::Answered> answered(const Record& record, const CaseQp& qp,
+                                        const Entry& request, std::uint16_t vlan) {
+    std::optional<Entry::Answered> first;
     for (auto one = qp.entries.rbegin(); one != qp.entries.rend(); ++one) {
         const Entry& entry = record[*one];
-        const bool again = entry.from == Side::Dut && entry.sent_before && !entry.lost() &&
-                           entry.packet->bth.opcode == request.packet->bth.opcode &&
-                           entry.psn == request.psn;
-        if (again) return entry.answered ? entry.answered : first;
+        if (is_copy(entry, request) && entry.sent_before && !entry.lost()) {
+            const bool settled = entry.answered && entry.answered->for_good;
+            return settled ? entry.answered : first;
+        }
         if (vlan_id_of(entry.frame.vlan) == vlan &&
-            answers(entry, request, qp.book.last_dut_request()))
-            first = entry.at;
+            answers(entry, request, qp.book.last_dut_request())) {
+            const bool waits = entry.packet->headers.has(wire::Header::Aeth) &&
+                               entry.packet->aeth.syndrome.kind() == wire::AckKind::RnrNak;
+            first = {.at = entry.at, .for_good = !waits};
+        }
     }
     return first;
+}
+
+// Whether the tester has sent nothing since the device sent the request last.
+bool is_unprovoked(const Record& record, const CaseQp& qp, const Entry& request) {
+    for (auto one = qp.entries.rbegin(); one != qp.entries.rend(); ++one) {
+        const Entry& entry = record[*one];
+        if (entry.from == Side::Tester) return false;
+        if (is_copy(entry, request)) return true;
+    }
+    return false;
 }
 
 // Of a packet of the DUT.
@@ -178,8 +198,10 @@ void Wire::hear_astray(std::size_t index) {
 void Wire::arrive(CaseQp& qp, std::size_t index) {
     Entry& entry = record_[index];
     entry.sent_before = sent_before(record_, qp, entry);
-    if (entry.sent_before)
+    if (entry.sent_before) {
         entry.answered = answered(record_, qp, entry, vlan_id_of(environment_.vlan));
+        entry.unprovoked = is_unprovoked(record_, qp, entry);
+    }
     if (entry.packet->info().operation == wire::Operation::RdmaReadRequest)
         entry.continues_pieces = continues_pieces(record_, qp, entry);
     if (entry.lost())
