@@ -149,15 +149,18 @@ void post_chain(Sketch& sketch, Qp& qp) {
     Asked asked{.name = write ? "RDMA_WRITE" : "SEND", .bytes = bytes, .takes_receive = !write};
     std::string remote;
     if (write) remote = far_piece(sketch, bytes, asked.offset);
-    const bool silent = sketch.features().unsignaled && sketch.percent(60);
-    const auto say = [&](std::uint64_t from, std::uint64_t to, std::string_view flags) {
-        sketch.say(fmt::format("dut    post {}{} id={}..{} local=s{}[{} +{}]{}{}", of(qp),
-                               asked.name, from, to, qp.domain, sketch.source(qp.domain, bytes),
-                               bytes, remote, flags));
+    const auto line = [&](std::uint64_t from, std::uint64_t to) {
+        return fmt::format("dut    post {}{} id={}..{} local=s{}[{} +{}]{}", of(qp), asked.name,
+                           from, to, qp.domain, sketch.source(qp.domain, bytes), bytes, remote);
     };
     const std::uint64_t last = first + count - 1;
-    say(first, last - (silent ? 1 : 0), silent ? " unsignaled" : "");
-    if (silent) say(last, last, "");
+    std::string most = line(first, last - 1);
+    const std::size_t signaled = most.size();
+    if (sketch.features().unsignaled && sketch.percent(60))
+        most = with_option(std::move(most), "unsignaled");
+    const bool silent = most.size() > signaled;
+    sketch.say(silent ? std::move(most) : line(first, last));
+    if (silent) sketch.say(line(last, last));
     if (qp.open.empty()) qp.answered_at = sketch.now();
     for (std::uint64_t id = first; id <= last; ++id) {
         asked.id = id;

@@ -45,6 +45,16 @@ TEST_CASE("explorer: a seed gives one dialogue, and another seed another", "[exp
     CHECK(dialogue_of(7, reach).text.find("\ntags   unscripted\n") != std::string::npos);
 }
 
+TEST_CASE("explorer: no line of a dialogue is too long for a script", "[explorer]") {
+    const Reach reach = reach_of(VirtualTestbed(right_engine()).environment({}));
+    for (std::uint64_t seed = 500'000; seed < 500'500; ++seed) {
+        const std::string text = dialogue_of(seed, reach).text;
+        std::istringstream lines(text);
+        for (std::string line; std::getline(lines, line);)
+            REQUIRE(line.size() <= 100);
+    }
+}
+
 TEST_CASE("explorer: in virtual time two plays of a seed are equal to the byte", "[explorer]") {
     const auto packets_of = [](std::uint64_t seed) {
         VirtualTestbed device(right_engine());

@@ -1,8 +1,14 @@
-// How many of the defects that were written blind the dialogues find, every fourth of them: hidden,
-// as it takes minutes.
+// How many of the defects that were written blind the dialogues find, every fourth of them; and
+// which dialogues blame a lawful device. Hidden, as each takes minutes.
 //
-//   test_explorer '[survey]'
+//   test_explorer 'survey: what dialogues find of the defects written blind'
+//   SEED=100000 DIALOGUES=300 test_explorer 'survey: what dialogues say of lawful devices'
+//
+// ODDITY=timeout_grows plays that device alone, PACKETS=1 shows the dialogues that blame one, and
+// their packets.
+#include <chrono>
 #include <cstdio>
+#include <cstdlib>
 
 #include <catch2/catch.hpp>
 #include <fmt/format.h>
@@ -19,6 +25,7 @@ using interpreter::CaseResult;
 using interpreter::Environment;
 using interpreter::Verdict;
 using testbed::VirtualTestbed;
+using testbed::VirtualTestbedOptions;
 
 constexpr std::uint64_t kDialogues = 2'000; // about two seconds
 constexpr std::size_t kStep = 4;
@@ -28,10 +35,11 @@ struct Script {
     script::Script compiled;
 };
 
-std::vector<Script> dialogues() {
-    const Reach reach = reach_of(VirtualTestbed(test::right_engine()).environment({}));
+std::vector<Script> dialogues(const VirtualTestbedOptions& device, std::uint64_t first,
+                              std::uint64_t number) {
+    const Reach reach = reach_of(VirtualTestbed(device).environment({}));
     std::vector<Script> all;
-    for (std::uint64_t seed = 1; seed <= kDialogues; ++seed) {
+    for (std::uint64_t seed = first; seed < first + number; ++seed) {
         auto script = script::compile("explored/x.roce", dialogue_of(seed, reach).text);
         REQUIRE(script.has_value());
         all.push_back({seed, *std::move(script)});
@@ -39,15 +47,52 @@ std::vector<Script> dialogues() {
     return all;
 }
 
-Verdict play(VirtualTestbed& device, const Script& script) {
+CaseResult play(VirtualTestbed& device, const Script& script) {
     Environment environment = device.environment(network_of(script.compiled, script.seed));
     environment.seed = script.seed;
-    return device.play(script.compiled.test_case, script.compiled.runs.front(), environment)
-        .verdict;
+    return device.play(script.compiled.test_case, script.compiled.runs.front(), environment);
 }
 
-bool speaks_against(Verdict verdict) {
-    return verdict == Verdict::Fail || verdict == Verdict::Warn;
+bool speaks_against(const CaseResult& result) {
+    return result.verdict == Verdict::Fail || result.verdict == Verdict::Warn;
+}
+
+std::uint64_t number_from(const char* name, std::uint64_t otherwise) {
+    const char* text = std::getenv(name);
+    return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
+}
+
+void show(const CaseResult& result) {
+    for (const interpreter::RecordedPacket& one : result.packets) {
+        const auto at =
+            std::chrono::duration_cast<std::chrono::microseconds>(one.at.latest.time_since_epoch());
+        fmt::print("{:>9} {}{}", at.count(), one.script, one.on_wire ? "" : " (not on the wire)");
+        for (const std::string& remark : one.remarks)
+            fmt::print(" ({})", remark);
+        fmt::print("\n");
+    }
+}
+
+// What dialogues say against a device that keeps the rules, a line each; how many do.
+std::size_t blame(std::string_view name, VirtualTestbedOptions options, std::uint64_t first,
+                  std::uint64_t number) {
+    const std::vector<Script> scripts = dialogues(options, first, number);
+    const Reach reach = reach_of(VirtualTestbed(options).environment({}));
+    VirtualTestbed device(std::move(options));
+    std::size_t blamed = 0;
+    for (const Script& one : scripts) {
+        const CaseResult result = play(device, one);
+        if (!speaks_against(result)) continue;
+        ++blamed;
+        for (const std::string& signature : signatures_of(result))
+            fmt::print("{} {}: {}\n{}\n", name, one.seed, signature, test::text_of(result));
+        if (std::getenv("PACKETS") != nullptr) {
+            fmt::print("{}", dialogue_of(one.seed, reach).text);
+            show(result);
+        }
+        std::fflush(stdout);
+    }
+    return blamed;
 }
 
 // The first dialogue that fails on the defect and passes on the right device.
@@ -64,7 +109,7 @@ std::optional<std::uint64_t> found_by(const mutants::Mutant& defect,
 } // namespace
 
 TEST_CASE("survey: what dialogues find of the defects written blind", "[.][survey]") {
-    const std::vector<Script> scripts = dialogues();
+    const std::vector<Script> scripts = dialogues(test::right_engine(), 1, kDialogues);
     std::size_t number = 0;
     for (const auto& sample : mutants::blind_samples()) {
         std::size_t found = 0;
@@ -80,6 +125,24 @@ TEST_CASE("survey: what dialogues find of the defects written blind", "[.][surve
         }
         fmt::print("found {} of {}\n", found, played);
     }
+}
+
+// Each oddity meets dialogues of its own, every fourth in a slow lab.
+TEST_CASE("survey: what dialogues say of lawful devices", "[.][survey]") {
+    std::uint64_t seed = number_from("SEED", 100'000);
+    const std::uint64_t each = number_from("DIALOGUES", 300);
+    const char* only = std::getenv("ODDITY");
+    std::size_t blamed = only != nullptr ? 0 : blame("right", test::right_engine(), seed, 4 * each);
+    seed += 4 * each;
+    for (const mutants::Mutant& oddity : mutants::lawful()) {
+        if (only != nullptr && oddity.name != only) continue;
+        blamed += blame(oddity.name, test::engine_of(oddity), seed, each);
+        VirtualTestbedOptions slow = test::engine_of(oddity);
+        slow.lab = test::real_lab;
+        blamed += blame(fmt::format("{}, slow lab", oddity.name), std::move(slow), seed, each / 4);
+        seed += each;
+    }
+    fmt::print("{} dialogues speak against a lawful device\n", blamed);
 }
 
 } // namespace veriroce::explorer
