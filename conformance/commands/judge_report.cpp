@@ -29,6 +29,13 @@ void append_counted(std::string& out, std::uint64_t count, std::string_view what
     if (count > 0) fmt::format_to(std::back_inserter(out), "; {}: {}", what, count);
 }
 
+// RoCEv2 packets that are not there as a whole.
+void append_incomplete(std::string& out, const judge::Summary& summary) {
+    append_counted(out, summary.incomplete, "RoCEv2 packets cut inside their headers, not judged");
+    append_counted(out, summary.fragmented, "RoCEv2 packets in IP fragments, not judged");
+    append_counted(out, summary.later_fragments, "IP fragments without headers, not judged");
+}
+
 } // namespace
 
 void append_text(std::string& out, const judge::Violation& violation, const PacketLines& lines) {
@@ -56,6 +63,7 @@ void append_summary(std::string& out, const judge::Summary& summary) {
     append_counted(out, summary.unpaired, "responses of unknown connections");
     append_counted(out, summary.beyond_history, "packets older than the history");
     append_counted(out, summary.evicted, "connections evicted");
+    append_incomplete(out, summary);
     if (summary.connections == 0 && summary.judged() > 0) {
         out += "; only rules of single packets were judged";
     }
@@ -66,13 +74,15 @@ std::string why_nothing(const judge::Summary& summary) {
     std::string text = fmt::format("nothing was judged: {} frames", summary.frames);
     append_counted(text, summary.damaged, "RoCEv2 packets with a wrong ICRC");
     append_counted(text, summary.contradictory, "RoCEv2 packets with contradictory lengths");
-    append_counted(text, summary.incomplete, "RoCEv2 packets cut inside their headers");
+    append_incomplete(text, summary);
     append_counted(text, summary.other_transport, "packets of RoCE v1 or InfiniBand, not judged");
     if (summary.unsupported > 0) {
         fmt::format_to(std::back_inserter(text), "; {} frames of unsupported link type {}",
                        summary.unsupported, summary.unsupported_link);
     }
-    const bool none = summary.packets + summary.incomplete + summary.other_transport == 0;
+    const bool none = summary.packets + summary.incomplete + summary.fragmented +
+                          summary.later_fragments + summary.other_transport ==
+                      0;
     if (none) text += "; no RoCEv2 packets";
     return text;
 }

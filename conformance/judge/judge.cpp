@@ -187,8 +187,10 @@ void Judge::State::count(const decode::Dissection& frame, bool judged) {
             return finding.kind == decode::FindingKind::IpChecksumLeft && frame.is_own(finding);
         };
         if (std::ranges::any_of(frame.findings.all(), left)) ++summary.checksum_left;
+    } else if (frame.not_followed.stop == decode::Stop::LaterFragment) {
+        ++summary.later_fragments;
     } else if (frame.roce()) {
-        ++summary.incomplete;
+        ++(frame.fragment ? summary.fragmented : summary.incomplete);
     } else if (frame.transport_packet()) {
         ++summary.other_transport;
     } else if (frame.layers.has(decode::LayerKind::Unsupported)) {
@@ -349,6 +351,8 @@ void Summary::add(const Summary& other) {
     undecidable += other.undecidable;
     frames += other.frames;
     incomplete += other.incomplete;
+    fragmented += other.fragmented;
+    later_fragments += other.later_fragments;
     other_transport += other.other_transport;
     unsupported += other.unsupported;
     if (other.unsupported > 0) unsupported_link = other.unsupported_link;

@@ -45,7 +45,9 @@ struct Summary {
 
     // Of frames of a capture: how many there were, and those that were not judged.
     std::uint64_t frames = 0;
-    std::uint64_t incomplete = 0;      // RoCEv2 packets without all headers, and fragments
+    std::uint64_t incomplete = 0;      // RoCEv2 packets without all headers
+    std::uint64_t fragmented = 0;      // RoCEv2 packets of which this is the first IP fragment
+    std::uint64_t later_fragments = 0; // IP fragments without headers: of them, or of others
     std::uint64_t other_transport = 0; // RoCE v1 and InfiniBand
     std::uint64_t unsupported = 0;     // of a link type that is not supported
     std::uint16_t unsupported_link = 0;

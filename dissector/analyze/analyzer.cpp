@@ -26,8 +26,10 @@ struct Place {
 void count_frame(const decode::Dissection& frame, Totals& totals) {
     ++totals.frames;
     if (frame.frame.time_ns) totals.note_time(wire::Instant(wire::Duration(*frame.frame.time_ns)));
-    if (frame.roce()) {
-        ++totals.incomplete;
+    if (frame.not_followed.stop == decode::Stop::LaterFragment) {
+        ++totals.later_fragments;
+    } else if (frame.roce()) {
+        ++(frame.fragment ? totals.fragmented : totals.incomplete);
     } else if (frame.transport_packet()) {
         ++totals.other_transport;
     } else {

@@ -121,6 +121,8 @@ void Totals::add(const Totals& other) {
     datagrams += other.datagrams;
     notifications += other.notifications;
     incomplete += other.incomplete;
+    fragmented += other.fragmented;
+    later_fragments += other.later_fragments;
     other_transport += other.other_transport;
     pauses += other.pauses;
     priority_pauses += other.priority_pauses;

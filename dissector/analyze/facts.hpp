@@ -283,7 +283,9 @@ struct Totals {
     std::uint64_t damaged = 0;         // of these, with a wrong ICRC or contradictory lengths
     std::uint64_t datagrams = 0;       // of these, of services without connections
     std::uint64_t notifications = 0;   // CNPs
-    std::uint64_t incomplete = 0;      // RoCEv2 packets without all headers, and fragments
+    std::uint64_t incomplete = 0;      // RoCEv2 packets without all headers
+    std::uint64_t fragmented = 0;      // RoCEv2 packets of which this is the first IP fragment
+    std::uint64_t later_fragments = 0; // IP fragments without headers: of them, or of others
     std::uint64_t other_transport = 0; // RoCE v1 and InfiniBand: not analysed
     std::uint64_t pauses = 0;          // PAUSE frames, and those of a priority (PFC)
     std::uint64_t priority_pauses = 0;

@@ -92,6 +92,8 @@ void put_totals(std::string& out, const Report& report) {
     more(totals.priority_pauses, "PFC frames");
     more(totals.other_transport, "packets of RoCE v1 or InfiniBand (not analysed)");
     more(totals.incomplete, "packets without all headers (not analysed)");
+    more(totals.fragmented, "RoCEv2 packets in IP fragments (not analysed)");
+    more(totals.later_fragments, "IP fragments without headers (not analysed)");
     more(totals.conversations_not_kept, "connections beyond the limit (not analysed)");
     more(totals.evicted, "connections forgotten to make room");
     out += '\n';

@@ -21,6 +21,8 @@ void put_totals(std::string& out, const Report& report, bool typed) {
     object.number("pauses", totals.pauses);
     object.number("priority_pauses", totals.priority_pauses);
     object.number("incomplete", totals.incomplete);
+    object.number("fragmented", totals.fragmented);
+    object.number("later_fragments", totals.later_fragments);
     object.number("other_transport", totals.other_transport);
     object.number("connections", report.connections.size());
     object.number("connections_not_kept", totals.conversations_not_kept);

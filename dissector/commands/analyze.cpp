@@ -213,11 +213,16 @@ class Session {
         if (failed_ || interrupted() || totals.packets > totals.damaged) return;
         std::string why = fmt::format("nothing was analysed: {} frames", totals.frames);
         if (totals.damaged > 0) why += fmt::format("; {} damaged packets", totals.damaged);
-        if (totals.incomplete > 0) why += fmt::format("; {} incomplete packets", totals.incomplete);
-        if (totals.other_transport > 0) {
-            why += fmt::format("; {} packets of RoCE v1 or InfiniBand", totals.other_transport);
-        }
-        const bool none = totals.packets + totals.incomplete + totals.other_transport == 0;
+        std::uint64_t all = totals.packets;
+        const auto more = [&](std::uint64_t count, std::string_view what) {
+            if (count > 0) why += fmt::format("; {} {}", count, what);
+            all += count;
+        };
+        more(totals.incomplete, "incomplete packets");
+        more(totals.fragmented, "RoCEv2 packets in IP fragments");
+        more(totals.later_fragments, "IP fragments without headers");
+        more(totals.other_transport, "packets of RoCE v1 or InfiniBand");
+        const bool none = all == 0;
         complain(why + (none ? "; no RoCEv2 packets" : ""));
     }
 

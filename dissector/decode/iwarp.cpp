@@ -156,6 +156,7 @@ std::optional<TcpSegment> tcp_segment(const Dissection& d) {
     if (layer == nullptr || layer->length < kTcpBytes || d.fragment || d.network.length == 0) {
         return std::nullopt;
     }
+    if (d.has_bth) return std::nullopt; // TCP over IPoIB: `network` is around the transport packet
     const wire::Bytes header = d.bytes_of(*layer);
     TcpSegment segment;
     segment.source_port = wire::load_u16(header, 0);

@@ -54,6 +54,8 @@ namespace {
 
 constexpr std::size_t kIpoibBytes = 4;
 constexpr std::uint16_t kInfiniBandHardware = 32; // of ARP
+constexpr std::uint8_t kProtocolTcp = 6;
+constexpr std::uint32_t kTcpBytes = 20; // without options
 
 // The header at the beginning of `packet`, which is `bytes` long on the wire, if its own checksum
 // and lengths prove that it is what the type says. Nothing otherwise; an ARP packet has no header
@@ -61,6 +63,7 @@ constexpr std::uint16_t kInfiniBandHardware = 32; // of ARP
 struct IpHeader {
     LayerKind kind = LayerKind::Data;
     std::size_t bytes = 0;
+    std::uint8_t protocol = 0; // of what is behind it; 0: nothing, or a later fragment
 };
 std::optional<IpHeader> proven(std::uint16_t type, wire::Bytes packet, std::uint32_t bytes) {
     if (type == static_cast<std::uint16_t>(wire::EtherType::Ipv4)) {
@@ -71,13 +74,16 @@ std::optional<IpHeader> proven(std::uint16_t type, wire::Bytes packet, std::uint
                            header_bytes <= packet.size() && header.total_length <= bytes &&
                            header.total_length >= header_bytes &&
                            wire::ipv4_checksum(packet.first(header_bytes)) == header.checksum;
-        if (right) return IpHeader{LayerKind::Ipv4, header_bytes};
+        const bool first = header.fragment_offset == 0;
+        const std::uint8_t protocol = first ? header.protocol : std::uint8_t{0};
+        if (right) return IpHeader{LayerKind::Ipv4, header_bytes, protocol};
     } else if (type == static_cast<std::uint16_t>(wire::EtherType::Ipv6)) {
         if (packet.size() < wire::Ipv6::kSize || wire::load_u8(packet, 0) >> 4 != 6) {
             return std::nullopt;
         }
-        const bool right = wire::Ipv6::read(packet).payload_length + wire::Ipv6::kSize == bytes;
-        if (right) return IpHeader{LayerKind::Ipv6, wire::Ipv6::kSize};
+        const wire::Ipv6 header = wire::Ipv6::read(packet);
+        const bool right = header.payload_length + wire::Ipv6::kSize == bytes;
+        if (right) return IpHeader{LayerKind::Ipv6, wire::Ipv6::kSize, header.next_header};
     } else if (type == static_cast<std::uint16_t>(wire::EtherType::Arp)) {
         const bool right = packet.size() >= 4 && wire::load_u16(packet, 0) == kInfiniBandHardware;
         if (right) return IpHeader{};
@@ -85,10 +91,25 @@ std::optional<IpHeader> proven(std::uint16_t type, wire::Bytes packet, std::uint
     return std::nullopt;
 }
 
+// The header of UDP or TCP that `behind` begins with, if all of it is there.
+struct PortsHeader {
+    LayerKind kind = LayerKind::Data;
+    std::uint32_t bytes = 0;
+};
+PortsHeader ports_header(std::uint8_t protocol, wire::Bytes behind) {
+    if (protocol == wire::kProtocolUdp && behind.size() >= wire::Udp::kSize) {
+        return {LayerKind::Udp, wire::Udp::kSize};
+    }
+    if (protocol != kProtocolTcp || behind.size() < kTcpBytes) return {};
+    const std::uint32_t bytes = wire::load_u8(behind, 12) / 16U * 4;
+    if (bytes < kTcpBytes || bytes > behind.size()) return {};
+    return {LayerKind::Tcp, bytes};
+}
+
 } // namespace
 
 // RFC 4391 and RFC 4755: a SEND with an EtherType, two reserved bytes and the packet. Nothing names
-// it, so the packet must prove itself. Its headers are shown; what is in it is not followed.
+// it, so the packet must prove itself. Its headers are shown, up to UDP or TCP.
 bool Walker::ip_over_infiniband(std::uint32_t bytes) {
     const bool native = out_.protocol == Protocol::InfiniBand;
     if (!native || out_.info().operation != wire::Operation::Send || bytes <= kIpoibBytes) {
@@ -103,7 +124,9 @@ bool Walker::ip_over_infiniband(std::uint32_t bytes) {
     pass(LayerKind::Ipoib, kIpoibBytes);
     const auto header_bytes = static_cast<std::uint32_t>(header->bytes);
     if (header_bytes > 0) pass(header->kind, header_bytes);
-    pass(LayerKind::Data, inside - header_bytes);
+    const PortsHeader ports = ports_header(header->protocol, packet.subspan(header_bytes));
+    if (ports.bytes > 0) pass(ports.kind, ports.bytes);
+    pass(LayerKind::Data, inside - header_bytes - ports.bytes);
     return true;
 }
 

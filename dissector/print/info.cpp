@@ -7,6 +7,7 @@
 #include "dissector/print/flow_notes.hpp"
 #include "dissector/print/named_field.hpp"
 #include "dissector/print/upper_info.hpp"
+#include "dissector/wire/ip.hpp"
 #include "dissector/wire/management.hpp"
 
 namespace veriroce::print {
@@ -96,6 +97,39 @@ bool append_management(std::string& out, const Dissection& d) {
     return true;
 }
 
+// The packet of IP over InfiniBand that a SEND carries: "IPoIB 10.0.0.1 → 10.0.0.2 UDP 1111 → 53".
+void append_ipoib(std::string& out, const Dissection& d) {
+    const auto* v4 = d.layers.find(LayerKind::Ipv4);
+    const auto* v6 = d.layers.find(LayerKind::Ipv6);
+    out += " IPoIB";
+    std::uint8_t protocol = 0;
+    if (v4 != nullptr) {
+        const wire::Ipv4 header = wire::Ipv4::read(d.bytes_of(*v4));
+        append<" {} → {}">(out, wire::IpAddress::from_v4(header.source).text(),
+                           wire::IpAddress::from_v4(header.destination).text());
+        if (header.more_fragments || header.fragment_offset != 0) out += " fragment";
+        protocol = header.protocol;
+    } else if (v6 != nullptr) {
+        const wire::Ipv6 header = wire::Ipv6::read(d.bytes_of(*v6));
+        append<" {} → {}">(out, header.source.text(), header.destination.text());
+        protocol = header.next_header;
+    } else {
+        out += " ARP"; // nothing else is found without an IP header
+        return;
+    }
+    const std::string_view name = decode::ip_protocol_name(protocol);
+    if (name.empty()) {
+        append<" protocol {}">(out, protocol);
+    } else {
+        append<" {}">(out, name);
+    }
+    const bool udp = d.layers.has(LayerKind::Udp);
+    if (!udp && !d.layers.has(LayerKind::Tcp)) return;
+    const auto source = udp ? number<"udp.srcport">(d) : number<"tcp.srcport">(d);
+    const auto destination = udp ? number<"udp.dstport">(d) : number<"tcp.dstport">(d);
+    if (source && destination) append<" {} → {}">(out, *source, *destination);
+}
+
 void append_marks(std::string& out, const Dissection& d) {
     if (d.has_bth && d.packet.bth.fecn) out += " FECN";
     if (d.has_bth && d.packet.bth.becn) out += " BECN";
@@ -123,6 +157,7 @@ void append_transport(std::string& out, const Dissection& d) {
     if (bth.ack_request) out += " AckReq";
     if (bth.solicited) out += " SE";
     if (d.upper) append_upper_info(out, d);
+    if (d.layers.has(LayerKind::Ipoib)) append_ipoib(out, d);
 }
 
 // TCP and UDP, if both ports were captured.

@@ -158,6 +158,30 @@ TEST_CASE("judge command: packets that are all damaged are not a pass", "[judge]
     CHECK(damaged.err.find("RoCEv2 packets with a wrong ICRC: 2") != std::string::npos);
 }
 
+TEST_CASE("judge command: packets in IP fragments are told", "[judge][ENC-09]") {
+    const house::TemporaryFolder folder;
+    std::string bytes = house::read_text(pcap("rxe-send-imm.pcap"));
+    constexpr std::size_t kFirst = 24 + 16;
+    const auto size = static_cast<std::size_t>(static_cast<unsigned char>(bytes.at(24 + 8)));
+    const auto fragment = [&](std::size_t frame, int flags, int offset) {
+        bytes.at(frame + 14 + 6) = static_cast<char>(flags);
+        bytes.at(frame + 14 + 7) = static_cast<char>(offset);
+    };
+    fragment(kFirst, 0x20, 0);
+    fragment(kFirst + size + 16, 0, 8);
+    const Ran result = ran({.files = {folder.file("fragments.pcap", bytes)}});
+    CHECK(result.code == 0);
+    CHECK(result.out.starts_with("RoCEv2 packets: 9, connections: 1;"));
+    CHECK(result.out.ends_with("; RoCEv2 packets in IP fragments, not judged: 1; IP fragments "
+                               "without headers, not judged: 1\n"));
+    // Nothing else: not a pass.
+    const std::string two = bytes.substr(0, kFirst + size);
+    const Ran nothing = ran({.files = {folder.file("one.pcap", two)}});
+    CHECK(nothing.code == 3);
+    CHECK(nothing.err.find("1 frames; RoCEv2 packets in IP fragments, not judged: 1\n") !=
+          std::string::npos);
+}
+
 TEST_CASE("judge command: IP checksums that are left to the NIC are told", "[judge][N-03]") {
     const house::TemporaryFolder folder;
     std::string bytes = house::read_text(pcap("rxe-nak-access-read.pcap"));

@@ -197,7 +197,7 @@ TEST_CASE("decode: IP over InfiniBand, where the packet proves itself", "[decode
     };
     FrameBytes ip = bytes_of("4500 001c 0007 4000 4011 0000 0a000001 0a000002 1122334455667788");
     wire::store_be<2>(ip, 10, wire::ipv4_checksum(wire::Bytes(ip).first(20)));
-    const std::vector<LayerKind> expected{Frame,           Lrh, Bth, Deth, Ipoib, Ipv4, Data,
+    const std::vector<LayerKind> expected{Frame,           Lrh, Bth, Deth, Ipoib, Ipv4, Udp,
                                           LayerKind::Icrc, Vcrc};
     const Dissection d = taken_apart(carried("08000000", ip), kInfiniBand);
     CHECK(layers_of(d) == expected);
@@ -216,6 +216,26 @@ TEST_CASE("decode: IP over InfiniBand, where the packet proves itself", "[decode
     FrameBytes longer = ip;
     longer[3] = std::byte{0x40};
     CHECK(not_taken("08000000", longer));
+    // TCP with 4 bytes of options, or fewer than its header says: then no header is shown.
+    const auto tcp = [&](unsigned words) {
+        FrameBytes packet = bytes_of("4500 002c 0007 4000 4006 0000 0a000001 0a000002") +
+                            bytes_of("04570050 0000004d 00000000 0002ffff 00000000 020405b4");
+        packet[32] = static_cast<std::byte>(words << 4);
+        wire::store_be<2>(packet, 10, wire::ipv4_checksum(wire::Bytes(packet).first(20)));
+        return layers_of(taken_apart(carried("08000000", packet), kInfiniBand));
+    };
+    CHECK(tcp(6) == std::vector{Frame, Lrh, Bth, Deth, Ipoib, Ipv4, Tcp, LayerKind::Icrc, Vcrc});
+    CHECK(tcp(5) ==
+          std::vector{Frame, Lrh, Bth, Deth, Ipoib, Ipv4, Tcp, Data, LayerKind::Icrc, Vcrc});
+    CHECK(tcp(7) == std::vector{Frame, Lrh, Bth, Deth, Ipoib, Ipv4, Data, LayerKind::Icrc, Vcrc});
+    CHECK(tcp(4) == std::vector{Frame, Lrh, Bth, Deth, Ipoib, Ipv4, Data, LayerKind::Icrc, Vcrc});
+    // A later fragment has no ports.
+    FrameBytes later = ip;
+    later[7] = std::byte{2};
+    wire::store_be<2>(later, 10, 0);
+    wire::store_be<2>(later, 10, wire::ipv4_checksum(wire::Bytes(later).first(20)));
+    CHECK(layers_of(taken_apart(carried("08000000", later), kInfiniBand)) ==
+          std::vector{Frame, Lrh, Bth, Deth, Ipoib, Ipv4, Data, LayerKind::Icrc, Vcrc});
     FrameBytes v6(40);
     v6[0] = std::byte{0x60};
     CHECK(taken_apart(carried("86dd0000", v6), kInfiniBand).layers.has(Ipv6));

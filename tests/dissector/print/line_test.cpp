@@ -8,6 +8,7 @@
 #include "dissector/print/tree.hpp"
 #include "dissector/wire/packet_spec.hpp"
 #include "tests/dissector/corpus/other_corpus.hpp"
+#include "tests/dissector/wire/frames.hpp"
 
 using namespace veriroce;
 using namespace veriroce::print;
@@ -97,6 +98,29 @@ TEST_CASE("line: a management datagram is named by class, method and attribute",
     CHECK(mad(0x21, 0x02, 0x01) ==
           "MAD: ApplicationSet(ClassPortInfo) Class=0x21 Attribute=0x0001" + tid);
     CHECK(mad(0x50, 0x01, 0x01) == "MAD: Reserved Get() Class=0x50 Attribute=0x0001" + tid);
+}
+
+TEST_CASE("line: the packet that IP over InfiniBand carries", "[print]") {
+    const auto line = [](std::string_view type, std::string_view packet) {
+        std::vector<std::byte> bytes = wire::frames::bytes_of(
+            "0002 0001 0000 0002 6440ffff 00000123 00000020 00000b1b 00000405");
+        for (const std::string_view more : {type, packet, std::string_view("00000000 abcd")}) {
+            const auto part = wire::frames::bytes_of(more);
+            bytes.insert(bytes.end(), part.begin(), part.end());
+        }
+        wire::store_be<2>(bytes, 4, bytes.size() / 4);
+        const std::string text = line_of(bytes, 0, 247);
+        return text.substr(text.find(" IPoIB"));
+    };
+    constexpr std::string_view kUdp = "4500 001c 0007 4000 4011 26c8 0a000001 0a000002 "
+                                      "0457 0035 0008 0000";
+    CHECK(line("08000000", kUdp).starts_with(" IPoIB 10.0.0.1 → 10.0.0.2 UDP 1111 → 53"));
+    CHECK(line("08000000", "4500 001c 0007 2000 4001 46d8 0a000001 0a000002 0000000000000000")
+              .starts_with(" IPoIB 10.0.0.1 → 10.0.0.2 fragment ICMP"));
+    CHECK(line("86dd0000", "60000000 0000 59 40 fe800000000000000000000000000001 "
+                           "fe800000000000000000000000000002")
+              .starts_with(" IPoIB fe80::1 → fe80::2 protocol 89"));
+    CHECK(line("08060000", "0020 0800 14040001 00000000").starts_with(" IPoIB ARP"));
 }
 
 TEST_CASE("line: what a segment of iWARP carries", "[print]") {
