@@ -58,6 +58,9 @@ std::span<const Mutant> blind6_port();
 std::span<const Mutant> blind7_responder();
 std::span<const Mutant> blind7_requester();
 std::span<const Mutant> blind7_port();
+std::span<const Mutant> blind8_responder();
+std::span<const Mutant> blind8_requester();
+std::span<const Mutant> blind8_port();
 
 std::span<const Mutant> lawful_first();
 std::span<const Mutant> lawful_responder();

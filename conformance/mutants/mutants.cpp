@@ -85,8 +85,14 @@ std::span<const Mutant> blind7() {
     return sample;
 }
 
-std::array<std::span<const Mutant>, 7> blind_samples() {
-    return {blind(), blind2(), blind3(), blind4(), blind5(), blind6(), blind7()};
+std::span<const Mutant> blind8() {
+    static const std::vector<Mutant> sample =
+        members_of({blind8_responder, blind8_requester, blind8_port});
+    return sample;
+}
+
+std::array<std::span<const Mutant>, 8> blind_samples() {
+    return {blind(), blind2(), blind3(), blind4(), blind5(), blind6(), blind7(), blind8()};
 }
 
 std::span<const Mutant> lawful() {

@@ -102,6 +102,7 @@ void Stage::connect(std::uint32_t first_request, std::uint32_t first_sent) {
     const engine::AddressVector path{.source = address_of(scene_.v6, true),
                                      .destination = address_of(scene_.v6, false),
                                      .traffic_class = scene_.traffic_class,
+                                     .hop_limit = scene_.hop_limit,
                                      .vlan = scene_.vlan.transform(vlan_of)};
     if (scene_.type == QpType::Ud) {
         modify({.state = QpState::Init, .qkey = scene_.gsi ? std::nullopt : std::optional(qkey)});
@@ -276,6 +277,11 @@ void Stage::modify(const engine::QpAttributes& attributes) {
     speak();
 }
 
+void Stage::destroy() {
+    REQUIRE(engine_.destroy_qp(qp()));
+    filter_->qp_destroyed(qpn());
+}
+
 void Stage::arm_limit(std::uint32_t limit) {
     REQUIRE(engine_.modify_srq(srq_, limit));
 }
@@ -417,6 +423,8 @@ void Stage::note(const engine::OwnedDatagram& datagram) {
     const wire::Envelope envelope = parsed->envelope();
     if (envelope.dscp != 0) text_ += fmt::format(", DSCP {}", envelope.dscp);
     if (envelope.ecn != 0) text_ += fmt::format(", ECN {}", envelope.ecn);
+    if (constexpr int usual = 64; envelope.hop_limit != usual)
+        text_ += fmt::format(", hop limit {}", envelope.hop_limit);
     if (!port_) port_ = envelope.source_port;
     if (envelope.source_port != *port_) text_ += ", from another port";
     if (envelope.destination != address_of(scene_.v6, false)) text_ += ", to another address";

@@ -26,6 +26,7 @@ struct Scene {
     std::uint32_t limit = 0;    // of that queue
     bool apart = false;         // that queue has a protection domain of its own
     std::uint8_t traffic_class = 0;
+    std::uint8_t hop_limit = 64;
     std::optional<std::uint16_t> vlan;
     bool sends = true; // false: the QP stays in RTR
     bool gsi = false;  // UD: the QP is QP 1
@@ -76,6 +77,7 @@ class Stage final : public Device {
     void post(const engine::SendRequest& request);
     void receive(std::uint64_t id, std::span<const engine::Sge> sges);
     void modify(const engine::QpAttributes& attributes);
+    void destroy(); // the QP, which has no turn any more
     void arm_limit(std::uint32_t limit);
     void share_receive(std::uint64_t id); // in the queue's own protection domain
     // Through RESET to RTS again, with these PSNs and this path MTU.
