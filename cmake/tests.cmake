@@ -75,7 +75,7 @@ function(test_folder NAME DIR)
     endif()
     target_precompile_headers(test_${NAME} REUSE_FROM veriroce_test_pch)
     # g++ would optimise the hot rooms anew for each of them, because their objects could be.
-    target_link_options(test_${NAME} PRIVATE -fno-lto)
+    target_link_options(test_${NAME} PRIVATE -fno-lto ${fast_linker})
     if(TARGET veriroce_${NAME})
         target_link_libraries(test_${NAME} PRIVATE veriroce_${NAME})
     endif()
