@@ -16,7 +16,7 @@ foreach(source IN LISTS fuzz_sources)
     endif()
     add_executable(fuzz_${name} ${source})
     target_link_libraries(fuzz_${name} PRIVATE veriroce_options veriroce_${room})
-    target_link_options(fuzz_${name} PRIVATE -fsanitize=fuzzer)
+    target_link_options(fuzz_${name} PRIVATE -fsanitize=fuzzer ${fast_linker})
     set_target_properties(fuzz_${name} PROPERTIES
         RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/fuzz")
     add_dependencies(fuzzers fuzz_${name})

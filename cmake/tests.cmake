@@ -48,6 +48,18 @@ foreach(room interpreter testbed plan explorer sheet)  # their tests play cases 
         veriroce_cases veriroce_script veriroce_mutants)
 endforeach()
 
+# Compiled one by one: in `mutants` the tests of each blind sample use the same names, and these
+# single files name things as other files of their folder name something else.
+set(tests_alone mutants)
+set_source_files_properties(
+    tests/dissector/decode/cut_test.cpp tests/dissector/decode/fast_path_test.cpp
+    tests/dissector/decode/link_types_test.cpp tests/dissector/decode/upper_test.cpp
+    tests/dissector/flow/mpa_connections_test.cpp tests/dissector/flow/tracker_test.cpp
+    tests/dissector/flow/upper_connections_test.cpp
+    tests/transport/net/errors_test.cpp tests/transport/net/line_server_test.cpp
+    tests/transport/net/neighbours_test.cpp
+    PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+
 function(test_folder NAME DIR)
     file(GLOB sources CONFIGURE_DEPENDS "${DIR}/*.cpp")
     list(FILTER sources EXCLUDE REGEX "/tests/main\\.cpp$")
@@ -58,9 +70,12 @@ function(test_folder NAME DIR)
     endif()
     add_executable(test_${NAME} ${sources})
     target_link_libraries(test_${NAME} PRIVATE veriroce_test_main ${test_uses_${NAME}})
+    if(NOT NAME IN_LIST tests_alone)
+        together(test_${NAME})
+    endif()
     target_precompile_headers(test_${NAME} REUSE_FROM veriroce_test_pch)
     # g++ would optimise the hot rooms anew for each of them, because their objects could be.
-    target_link_options(test_${NAME} PRIVATE -fno-lto)
+    target_link_options(test_${NAME} PRIVATE -fno-lto ${fast_linker})
     if(TARGET veriroce_${NAME})
         target_link_libraries(test_${NAME} PRIVATE veriroce_${NAME})
     endif()

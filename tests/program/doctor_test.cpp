@@ -49,10 +49,6 @@ struct Doctor {
 
 const std::string kBoth = "-i va --dut unix:agent";
 
-bool has(const std::string& text, const std::string& part) {
-    return text.find(part) != std::string::npos;
-}
-
 } // namespace
 
 TEST_CASE("doctor: nothing must be mended where a run works", "[program]") {

@@ -45,10 +45,6 @@ Outcome session(const Workplace& place, const std::string& plan) {
     return place.run("unshare -n sh session.sh");
 }
 
-bool has(const std::string& text, std::string_view part) {
-    return text.find(part) != std::string::npos;
-}
-
 } // namespace
 
 TEST_CASE("inject: a lost packet between ping and serve is found, reported and recovered",

@@ -93,4 +93,8 @@ class Listener {
     int process_ = -1;
 };
 
+inline bool has(const std::string& text, std::string_view part) {
+    return text.find(part) != std::string::npos;
+}
+
 } // namespace veriroce::program::test

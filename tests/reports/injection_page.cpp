@@ -11,8 +11,8 @@ namespace {
 using namespace std::chrono_literals;
 using fault::End;
 
-constexpr std::string_view kHostile = "</script><script>owned=1</script><img src=x "
-                                      "onerror=owned=1>";
+constexpr std::string_view kHostilePlan = "</script><script>owned=1</script><img src=x "
+                                          "onerror=owned=1>";
 
 std::vector<std::byte> frame(std::string_view opcode, std::uint32_t psn, wire::Syndrome syndrome) {
     wire::Packet packet;
@@ -37,7 +37,7 @@ std::vector<std::byte> frame(std::string_view opcode, std::uint32_t psn, wire::S
 
 std::string injection_page() {
     fault::Rule rule{.action = fault::Drop{}, .selector = {}, .line = 4};
-    rule.text = "drop when from=a psn=3 pass=1 " + std::string(kHostile);
+    rule.text = "drop when from=a psn=3 pass=1 " + std::string(kHostilePlan);
     rule.selector.from = End::A;
     rule.selector.psn = fault::Range{3, 3};
     rule.selector.pass = fault::Range{1, 1};
@@ -63,15 +63,17 @@ std::string injection_page() {
     pass(End::B, frame("ACKNOWLEDGE", 3, wire::Syndrome::ack(31)));
     excerpts.finish();
     REQUIRE(excerpts.all().size() == 1);
-    const std::vector<inject::Verdict> verdicts{
-        {.line = 5, .text = std::string(kHostile), .met = false, .why = std::string(kHostile)}};
+    const std::vector<inject::Verdict> verdicts{{.line = 5,
+                                                 .text = std::string(kHostilePlan),
+                                                 .met = false,
+                                                 .why = std::string(kHostilePlan)}};
     const std::vector<inject::SweepStep> sweep{
         {.loss = 0, .measured = 1s, .bytes = 100'000, .samples = {800'000, 820'000}},
         {.loss = 0.01, .measured = 1s, .bytes = 50'000, .samples = {400'000, 300'000}}};
     return injection_html({.bump = bump,
                            .verdicts = verdicts,
                            .path = "AF_PACKET",
-                           .plan = std::string(kHostile),
+                           .plan = std::string(kHostilePlan),
                            .seed = 1,
                            .began = wire::Instant(1s),
                            .elapsed = 1ms,

@@ -17,12 +17,12 @@ struct Read {
 };
 
 std::vector<Read> read_back(const std::string& path) {
-    auto reader = capture::Reader::open(path);
-    REQUIRE(reader.has_value());
+    auto back = capture::Reader::open(path);
+    REQUIRE(back.has_value());
     std::vector<Read> packets;
     capture::Record record;
     while (true) {
-        const auto more = reader->next(record);
+        const auto more = back->next(record);
         REQUIRE(more.has_value());
         if (!*more) return packets;
         Read packet{.bytes = {record.bytes.begin(), record.bytes.end()},

@@ -15,7 +15,8 @@ using namespace std::chrono_literals;
 using Standing = Session::Standing;
 using Lines = std::vector<std::string>;
 
-const std::string hello = R"({"jsonrpc":"2.0","id":1,"method":"hello","params":{"version":1}})";
+const std::string hello_line =
+    R"({"jsonrpc":"2.0","id":1,"method":"hello","params":{"version":1}})";
 const std::string hello_with_token =
     R"({"jsonrpc":"2.0","id":1,"method":"hello","params":{"version":1,"token":"sesame"}})";
 const std::string ping = R"({"jsonrpc":"2.0","id":2,"method":"ping","params":{}})";
@@ -47,7 +48,7 @@ TEST_CASE("session: what comes first decides", "[agent]") {
         std::string reason;
     };
     const std::array rows{
-        Row{"hello", "", hello, {welcome}, Standing::Admitted, ""},
+        Row{"hello", "", hello_line, {welcome}, Standing::Admitted, ""},
         Row{"hello with the token", "sesame", hello_with_token, {welcome}, Standing::Admitted, ""},
         Row{"a token where none is asked", "", hello_with_token, {welcome}, Standing::Admitted, ""},
         Row{"a wrong token", "open", hello_with_token, {}, Standing::WrongToken, "wrong token"},
@@ -57,7 +58,7 @@ TEST_CASE("session: what comes first decides", "[agent]") {
             {},
             Standing::WrongToken,
             "wrong token"},
-        Row{"no token", "sesame", hello, {}, Standing::WrongToken, "no token"},
+        Row{"no token", "sesame", hello_line, {}, Standing::WrongToken, "no token"},
         Row{"HTTP", "", "GET / HTTP/1.1\r", {}, Standing::Closing, "its first line is not a hello"},
         Row{"an empty line", "", "", {}, Standing::Closing, "its first line is not a hello"},
         Row{"another method", "", ping, {}, Standing::Closing, "its first line is not a hello"},
@@ -75,7 +76,7 @@ TEST_CASE("session: what comes first decides", "[agent]") {
             "its first line is not a hello"},
         Row{"a batch",
             "",
-            '[' + hello + ']',
+            '[' + hello_line + ']',
             {},
             Standing::Closing,
             "its first line is not a hello"},
@@ -125,11 +126,11 @@ TEST_CASE("session: after hello a bad line is answered and the connection lives 
             error("5", -32602,
                   "cq_create: depth: expected a whole number from 0 to 4294967295, got true or "
                   "false")},
-        Row{hello, error("1", -32602, "hello was already sent")},
+        Row{hello_line, error("1", -32602, "hello was already sent")},
     };
     test::FakeBackend backend;
     Session session(backend, "");
-    session.handle_line(hello, {});
+    session.handle_line(hello_line, {});
     CHECK(answers(session) == Lines{welcome});
     for (const auto& row : rows) {
         INFO(row.line);
@@ -145,7 +146,7 @@ TEST_CASE("session: a device that cannot be opened is said, and the connection e
     test::FakeBackend backend;
     backend.broken = true;
     Session session(backend, "");
-    session.handle_line(hello, {});
+    session.handle_line(hello_line, {});
     CHECK(answers(session) == Lines{R"({"jsonrpc":"2.0","id":1,"error":{"code":-32000,)"
                                     R"("message":"the device refused open_device",)"
                                     R"("data":{"verb":"open_device","errno":"ENODEV"}}})"});
@@ -168,7 +169,7 @@ TEST_CASE("session: a wait is answered in its time, cancelled, or ended by reset
     constexpr wire::Instant start{};
     test::FakeBackend backend;
     Session session(backend, "");
-    session.handle_line(hello, start);
+    session.handle_line(hello_line, start);
     CHECK(answers(session) == Lines{welcome});
     CHECK_FALSE(session.next_deadline(start));
 
@@ -197,8 +198,8 @@ TEST_CASE("session: what a connection has dies with it", "[agent]") {
     {
         Session one(backend, "");
         Session other(backend, "");
-        one.handle_line(hello, {});
-        other.handle_line(hello, {});
+        one.handle_line(hello_line, {});
+        other.handle_line(hello_line, {});
         CHECK(backend.devices == 2);
     }
     CHECK(backend.devices == 0);

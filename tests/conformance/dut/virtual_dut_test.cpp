@@ -123,11 +123,11 @@ TEST_CASE("virtual dut: what was modified is what is queried", "[dut]") {
 TEST_CASE("virtual dut: bad handles and ranges are -32602, refused verbs -32000", "[dut]") {
     Pair pair;
     const auto side = make_side(pair, 0);
-    constexpr std::int32_t bad_params = -32602;
+    constexpr std::int32_t bad_value = -32602;
     CHECK(pair.refusal(0, PdDestroy{.pd = {77}}) == invalid("pd: unknown handle 77"));
-    CHECK(pair.refusal(0, Poll{.cq = {0x1'0000'0001}}).code == bad_params);
-    CHECK(pair.refusal(0, MrRead{.mr = {77}, .offset = 0, .length = 1}).code == bad_params);
-    CHECK(pair.refusal(0, PostSend{.qp = {77}}).code == bad_params);
+    CHECK(pair.refusal(0, Poll{.cq = {0x1'0000'0001}}).code == bad_value);
+    CHECK(pair.refusal(0, MrRead{.mr = {77}, .offset = 0, .length = 1}).code == bad_value);
+    CHECK(pair.refusal(0, PostSend{.qp = {77}}).code == bad_value);
     CHECK(pair.refusal(0, PostSend{.qp = side.qp.qp, .requests = {{.sge = {{.mr = {77}}}}}}) ==
           invalid("sge.mr: unknown handle 77"));
 

@@ -10,13 +10,9 @@ namespace {
 
 using namespace std::chrono_literals;
 
-wire::Instant at(wire::Duration time) {
-    return wire::Instant(time);
-}
+constexpr std::byte kFrame[] = {std::byte{1}, std::byte{2}};
 
-constexpr std::byte frame[] = {std::byte{1}, std::byte{2}};
-
-struct Scene {
+struct Play {
     std::size_t heard = 0;
     Events events{[this](wire::Bytes, Interval) { ++heard; }, [this] { return heard; }};
     std::optional<Wake> woken;
@@ -38,50 +34,50 @@ struct Scene {
 } // namespace
 
 TEST_CASE("events: a wait ends with a packet", "[interpreter]") {
-    Scene scene;
-    scene.start(scene.wait_until(at(10us)));
-    CHECK(scene.events.deadline() == at(10us));
-    scene.events.packet(frame, {at(3us), at(4us)});
+    Play scene;
+    scene.start(scene.wait_until(wire::Instant(10us)));
+    CHECK(scene.events.deadline() == wire::Instant(10us));
+    scene.events.packet(kFrame, {wire::Instant(3us), wire::Instant(4us)});
     REQUIRE(scene.woken.has_value());
     CHECK(*scene.woken == Wake::Packet);
     CHECK(scene.heard == 1);
-    CHECK(scene.events.now() == at(4us));
+    CHECK(scene.events.now() == wire::Instant(4us));
     CHECK_FALSE(scene.events.deadline().has_value());
 }
 
 TEST_CASE("events: a wait ends at its deadline, and not before", "[interpreter]") {
-    Scene scene;
-    scene.start(scene.wait_until(at(10us)));
-    scene.events.advance(at(10us) - 1ns);
+    Play scene;
+    scene.start(scene.wait_until(wire::Instant(10us)));
+    scene.events.advance(wire::Instant(10us) - 1ns);
     CHECK_FALSE(scene.woken.has_value());
-    scene.events.advance(at(10us));
+    scene.events.advance(wire::Instant(10us));
     REQUIRE(scene.woken.has_value());
     CHECK(*scene.woken == Wake::Deadline);
     CHECK(scene.play.done());
 }
 
 TEST_CASE("events: a deadline that has come is no wait", "[interpreter]") {
-    Scene scene;
-    scene.events.advance(at(5us));
-    scene.start(scene.wait_until(at(5us)));
+    Play scene;
+    scene.events.advance(wire::Instant(5us));
+    scene.start(scene.wait_until(wire::Instant(5us)));
     REQUIRE(scene.woken.has_value());
     CHECK(*scene.woken == Wake::Deadline);
 }
 
 TEST_CASE("events: a sleep hears packets and sleeps on", "[interpreter]") {
-    Scene scene;
-    scene.start(scene.sleep_until(at(10us)));
-    scene.events.packet(frame, {at(3us), at(3us)});
+    Play scene;
+    scene.start(scene.sleep_until(wire::Instant(10us)));
+    scene.events.packet(kFrame, {wire::Instant(3us), wire::Instant(3us)});
     CHECK(scene.heard == 1);
     CHECK_FALSE(scene.woken.has_value());
-    scene.events.advance(at(10us));
+    scene.events.advance(wire::Instant(10us));
     REQUIRE(scene.woken.has_value());
     CHECK(*scene.woken == Wake::Deadline);
 }
 
 TEST_CASE("events: a call ends with the reply to its ticket, and with nothing else",
           "[interpreter]") {
-    Scene scene;
+    Play scene;
     scene.start(scene.ask());
     const auto action = scene.events.poll_action();
     REQUIRE(action.has_value());
@@ -89,8 +85,8 @@ TEST_CASE("events: a call ends with the reply to its ticket, and with nothing el
     REQUIRE(call != nullptr);
     CHECK(std::holds_alternative<dut::Ping>(call->request));
 
-    scene.events.packet(frame, {at(1us), at(1us)});
-    scene.events.advance(at(1s));
+    scene.events.packet(kFrame, {wire::Instant(1us), wire::Instant(1us)});
+    scene.events.advance(wire::Instant(1s));
     scene.events.reply(call->ticket + 1, dut::Done{});
     CHECK_FALSE(scene.answer.has_value());
     scene.events.reply(call->ticket, dut::Pong{});
@@ -103,16 +99,16 @@ TEST_CASE("events: a call ends with the reply to its ticket, and with nothing el
 }
 
 TEST_CASE("events: the time never goes back", "[interpreter]") {
-    Scene scene;
-    scene.events.advance(at(7us));
-    scene.events.advance(at(5us));
-    CHECK(scene.events.now() == at(7us));
-    scene.events.packet(frame, {at(2us), at(3us)});
-    CHECK(scene.events.now() == at(7us));
+    Play scene;
+    scene.events.advance(wire::Instant(7us));
+    scene.events.advance(wire::Instant(5us));
+    CHECK(scene.events.now() == wire::Instant(7us));
+    scene.events.packet(kFrame, {wire::Instant(2us), wire::Instant(3us)});
+    CHECK(scene.events.now() == wire::Instant(7us));
 }
 
 TEST_CASE("events: actions come out in the order in which they were asked for", "[interpreter]") {
-    Scene scene;
+    Play scene;
     CHECK(scene.events.send({std::byte{1}}) == 1);
     CHECK(scene.events.send({std::byte{2}}) == 2);
     scene.start(scene.ask());

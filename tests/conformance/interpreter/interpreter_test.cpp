@@ -2,16 +2,11 @@
 // met or not, and what the result says of it.
 #include <catch2/catch.hpp>
 
+#include "tests/conformance/interpreter/lines.hpp"
 #include "tests/conformance/plan/playing.hpp"
 
 namespace veriroce::test {
 namespace {
-
-const std::string header = "rule   RSP-01\ntitle  \"made up\"\nrole   both\n";
-
-std::string with(std::string_view dialogue, std::string_view more_header = {}) {
-    return header + std::string(more_header) + "\n" + std::string(dialogue);
-}
 
 bool remarked(const CaseResult& result, std::string_view remark) {
     for (const RecordedPacket& packet : result.packets) {

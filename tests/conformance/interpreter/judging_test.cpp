@@ -195,7 +195,7 @@ TEST_CASE("judging: nothing is owed for a request that came before RTR",
 
 TEST_CASE("judging: the right engine is blamed for nothing, whatever the cases do to it",
           "[interpreter]") {
-    for (const CaseResult& result : play_suite(over_both(), right_engine())) {
+    for (const CaseResult& result : play_suite(swept(over_both(), 2), right_engine())) {
         INFO(result.id);
         CHECK(result.verdict == Verdict::Pass);
         CHECK(std::ranges::none_of(result.violations, &Violation::certain));

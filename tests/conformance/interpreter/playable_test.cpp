@@ -25,7 +25,7 @@ TEST_CASE("playable: the suite's cases can be played", "[interpreter]") {
 }
 
 TEST_CASE("playable: what cannot be played is named at its place", "[interpreter]") {
-    CHECK(refused(script::tests::examples[5].text).empty()); // `judged` can
+    CHECK(refused(script::tests::design_examples[5].text).empty()); // `judged` can
     const auto said = refused(script::tests::with_header(
         "tester answers\ndut mr a len=4KiB\ndut mw w on=a type=2\n"
         "> PFC class=3 quanta=65535\n> CM_REQ cm.serviceid=1\n"

@@ -12,8 +12,6 @@
 namespace veriroce::judge::test {
 namespace {
 
-constexpr std::uint64_t seeds = 300;
-
 // One sighting of a run, at whichever port, as a packet; times are those of the simulation.
 struct Sighting {
     std::size_t port = 0;
@@ -180,7 +178,7 @@ TEST_CASE("both ends: nothing that is said contradicts the simulation", "[judge]
     Share far;
     Share fates4;
     Share fates6;
-    for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
+    for (std::uint64_t seed = 1; seed <= 300; ++seed) {
         const Recording recording(sim::scenario_of(seed), {});
         const auto all = merged(recording);
         for (const auto& [port, frames] : recording.ports)

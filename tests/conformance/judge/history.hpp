@@ -17,6 +17,7 @@ inline constexpr std::uint8_t kSendOnly = 0x04;
 inline constexpr std::uint8_t kWriteFirst = 0x06;
 inline constexpr std::uint8_t kWriteLast = 0x08;
 inline constexpr std::uint8_t kWriteOnly = 0x0A;
+inline const wire::Syndrome kAck = wire::Syndrome::ack(31);
 inline constexpr std::uint8_t kReadFirst = 0x0D;
 inline constexpr std::uint8_t kReadMiddle = 0x0E;
 inline constexpr std::uint8_t kReadLast = 0x0F;

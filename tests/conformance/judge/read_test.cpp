@@ -4,11 +4,6 @@
 #include "tests/conformance/judge/history.hpp"
 
 namespace veriroce::judge::test {
-namespace {
-
-const wire::Syndrome kAck = wire::Syndrome::ack(31);
-
-} // namespace
 
 TEST_CASE("judge RDR-01: opcodes and lengths of READ responses", "[judge][RDR-01]") {
     Wire wire;

@@ -9,8 +9,6 @@ namespace {
 using std::chrono::milliseconds;
 using wire::NakCode;
 
-const wire::Syndrome kAck = wire::Syndrome::ack(31);
-
 Assumptions at_a() {
     auto assumptions = connected({.timeout = 8}); // 1.05 ms
     assumptions.recorded_at = {kA};

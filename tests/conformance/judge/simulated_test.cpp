@@ -7,7 +7,7 @@
 namespace veriroce::judge::test {
 namespace {
 
-constexpr std::uint64_t seeds = 100; // of each part
+constexpr std::uint64_t part_seeds = 100; // of each part
 
 // A judge at this port finds no certain violation of either end.
 void check_innocence(const Recording& recording, std::size_t port, Told told, Summary& sum) {
@@ -36,14 +36,14 @@ TEMPLATE_TEST_CASE_SIG("simulated: engines that keep the rules are blamed for no
                        "[judge][sim]", ((std::uint64_t part), part), 0, 1, 2, 3) {
     const Told told = GENERATE(Told::Place, Told::Everything);
     Summary sum;
-    for (std::uint64_t seed = 1 + part * seeds; seed <= (part + 1) * seeds; ++seed) {
+    for (std::uint64_t seed = 1 + part * part_seeds; seed <= (part + 1) * part_seeds; ++seed) {
         const Recording recording(sim::scenario_of(seed), {});
         REQUIRE_FALSE(recording.outcome.failure);
         for (const auto& [port, frames] : recording.ports)
             check_innocence(recording, port, told, sum);
     }
-    CHECK(sum.packets > seeds * 100);
-    CHECK(sum.connections > seeds);
+    CHECK(sum.packets > part_seeds * 100);
+    CHECK(sum.connections > part_seeds);
     INFO(sum.possible << " possible, " << sum.undecidable << " undecidable, " << sum.unpaired
                       << " unpaired of " << sum.packets);
     CHECK(sum.unpaired < sum.packets / 4);

@@ -6,24 +6,23 @@
 namespace veriroce::model::test {
 namespace {
 
-using Scene = OwnerScene;
 using Type = wire::EventType;
 
-void raised(Scene& scene, const std::vector<Type>& types) {
+void raised(OwnerScene& scene, const std::vector<Type>& types) {
     dut::EventList list;
     for (const Type type : types)
-        list.events.push_back({.type = type, .qp = Scene::qp});
+        list.events.push_back({.type = type, .qp = OwnerScene::qp});
     scene.now += std::chrono::seconds(1);
     scene.call(dut::Events{}, list);
 }
 
 // The device refuses a WRITE, and then tells of these.
 std::string after_refusal(wire::NakCode code, const std::vector<Type>& types) {
-    Scene scene;
+    OwnerScene scene;
     scene.story.setting.dut.capabilities = {"events"};
     // A wrong key and a wrong length.
-    scene.sent("RDMA_WRITE_ONLY", 0, Scene::data(8), [](wire::Packet& packet) {
-        packet.reth = {.virtual_address = Scene::address, .rkey = {1}, .dma_length = 16};
+    scene.sent("RDMA_WRITE_ONLY", 0, OwnerScene::data(8), [](wire::Packet& packet) {
+        packet.reth = {.virtual_address = OwnerScene::address, .rkey = {1}, .dma_length = 16};
     });
     scene.refused(0, code);
     raised(scene, types);
@@ -51,7 +50,7 @@ TEST_CASE("events: a refused request without a receive must raise one", "[model]
 
 TEST_CASE("events: each needs a cause", "[model][STA-04][N-13][N-16][N-24][N-25]") {
     const auto alone = [](Type type) {
-        Scene scene;
+        OwnerScene scene;
         raised(scene, {type});
         return scene.found();
     };
@@ -63,9 +62,9 @@ TEST_CASE("events: each needs a cause", "[model][STA-04][N-13][N-16][N-24][N-25]
     CHECK(alone(Type::SqDrained) == "N-25 event");
     CHECK(alone(Type::QpFatal) == "");
     const auto drained = [](bool asks) {
-        Scene scene;
+        OwnerScene scene;
         scene.call(
-            dut::QpModify{.qp = Scene::qp,
+            dut::QpModify{.qp = OwnerScene::qp,
                           .attributes = {.state = wire::QpState::Sqd, .en_sqd_async_notify = asks}},
             dut::Done{});
         raised(scene, {Type::SqDrained});
@@ -77,11 +76,11 @@ TEST_CASE("events: each needs a cause", "[model][STA-04][N-13][N-16][N-24][N-25]
 
 TEST_CASE("events: a completion queue fails only when it is full", "[model][KEY-13]") {
     const auto found = [](std::uint32_t posts) {
-        Scene scene;
+        OwnerScene scene;
         for (std::uint32_t i = 0; i < posts; ++i)
             scene.receive(i, 0, 8);
         dut::EventList list;
-        list.events.push_back({.type = Type::CqErr, .cq = Scene::cq});
+        list.events.push_back({.type = Type::CqErr, .cq = OwnerScene::cq});
         scene.call(dut::Events{}, list);
         return scene.found();
     };
@@ -92,7 +91,7 @@ TEST_CASE("events: a completion queue fails only when it is full", "[model][KEY-
 TEST_CASE("events: the limit of a shared queue is told", "[model][N-16]") {
     const auto found = [](std::uint32_t limit, std::size_t posted, bool told) {
         constexpr dut::SrqHandle srq{4};
-        Scene scene;
+        OwnerScene scene;
         scene.story.setting.dut.capabilities = {"events"};
         scene.call(dut::SrqCreate{}, dut::SrqCreated{.srq = srq});
         dut::SrqPost post{.srq = srq};
@@ -100,14 +99,14 @@ TEST_CASE("events: the limit of a shared queue is told", "[model][N-16]") {
         scene.call(post, dut::Posted{2});
         scene.call(dut::SrqModify{.srq = srq, .limit = limit}, dut::Done{});
         // A QP of the queue takes some of them.
-        scene.call(dut::QpCreate{.send_cq = Scene::cq, .recv_cq = Scene::cq, .srq = srq},
+        scene.call(dut::QpCreate{.send_cq = OwnerScene::cq, .recv_cq = OwnerScene::cq, .srq = srq},
                    dut::QpCreated{.qp = dut::QpHandle{9}, .qpn = wire::Qpn{0x19}});
         for (std::size_t i = 0; i < posted; ++i) {
             dut::Polled polled;
             polled.completions.push_back({.qp = dut::QpHandle{9},
                                           .queue = wire::Queue::Receive,
                                           .status = wire::WcStatus::LocProtErr});
-            scene.call(dut::Poll{.cq = Scene::cq}, polled);
+            scene.call(dut::Poll{.cq = OwnerScene::cq}, polled);
         }
         if (told) {
             dut::EventList list;
@@ -127,9 +126,9 @@ TEST_CASE("events: the limit of a shared queue is told", "[model][N-16]") {
 
 TEST_CASE("events: the first packet in RTR raises COMM_EST", "[model][STA-04]") {
     const auto in_rtr = [](const std::vector<Type>& types) {
-        Scene scene(wire::QpType::Rc, wire::QpState::Rtr);
+        OwnerScene scene(wire::QpType::Rc, wire::QpState::Rtr);
         scene.story.setting.dut.capabilities = {"events"};
-        scene.sent("RDMA_WRITE_ONLY", 0, Scene::data(8), Scene::to(0, 8));
+        scene.sent("RDMA_WRITE_ONLY", 0, OwnerScene::data(8), OwnerScene::to(0, 8));
         scene.acknowledged(0);
         raised(scene, types);
         return scene.found();

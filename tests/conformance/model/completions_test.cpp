@@ -6,8 +6,6 @@
 namespace veriroce::model::test {
 namespace {
 
-using Scene = OwnerScene;
-
 dut::Completion send_done(std::uint64_t id) {
     return {.id = id, .queue = wire::Queue::Send, .opcode = wire::WcOpcode::Send};
 }
@@ -20,8 +18,8 @@ dut::Completion received(std::uint64_t id, std::uint32_t byte_len = 7) {
 }
 
 // Two SENDs of the device, 1 and 2, both acknowledged.
-Scene two_sends(bool signaled = true) {
-    Scene scene;
+OwnerScene two_sends(bool signaled = true) {
+    OwnerScene scene;
     scene.post(wire::WrOpcode::Send, 1, 0, 4, signaled);
     scene.post(wire::WrOpcode::Send, 2, 4, 4);
     scene.sent("ACKNOWLEDGE", 1);
@@ -29,17 +27,17 @@ Scene two_sends(bool signaled = true) {
 }
 
 // Two SENDs of the tester to the receives 1 and 2, both acknowledged.
-Scene two_receives() {
-    Scene scene;
+OwnerScene two_receives() {
+    OwnerScene scene;
     scene.receive(1, 0, 16);
     scene.receive(2, 16, 16);
-    scene.sent("SEND_ONLY", 0, Scene::data(7));
-    scene.sent("SEND_ONLY", 1, Scene::data(7));
+    scene.sent("SEND_ONLY", 0, OwnerScene::data(7));
+    scene.sent("SEND_ONLY", 1, OwnerScene::data(7));
     scene.acknowledged(1);
     return scene;
 }
 
-std::string after(Scene scene, const std::vector<dut::Completion>& completions) {
+std::string after(OwnerScene scene, const std::vector<dut::Completion>& completions) {
     for (const dut::Completion& one : completions)
         scene.polled(one);
     return scene.found();
@@ -56,16 +54,16 @@ TEST_CASE("completions: sends complete in posting order, each once", "[model][N-
 }
 
 TEST_CASE("completions: those of one poll are in order as well", "[model][N-20][N-21]") {
-    Scene right = two_sends();
+    OwnerScene right = two_sends();
     right.polled_at_once({send_done(1), send_done(2)});
     CHECK(right.found() == "");
-    Scene wrong = two_sends();
+    OwnerScene wrong = two_sends();
     wrong.polled_at_once({send_done(2), send_done(1)});
     CHECK(wrong.found() != "");
-    Scene receives = two_receives();
+    OwnerScene receives = two_receives();
     receives.polled_at_once({received(1), received(2)});
     CHECK(receives.found() == "");
-    Scene swapped = two_receives();
+    OwnerScene swapped = two_receives();
     swapped.polled_at_once({received(2), received(1)});
     CHECK(swapped.found().starts_with("N-21 completion"));
 }
@@ -84,7 +82,7 @@ TEST_CASE("completions: a send names its own operation", "[model][REQ-34]") {
 }
 
 TEST_CASE("completions: nothing completes before its answer", "[model][REQ-03]") {
-    Scene scene;
+    OwnerScene scene;
     scene.post(wire::WrOpcode::Send, 1, 0, 4);
     CHECK(after(scene, {send_done(1)}) == "REQ-03 completion");
     scene.post(wire::WrOpcode::RdmaRead, 2, 0, 4);
@@ -99,7 +97,7 @@ TEST_CASE("completions: nothing completes before its answer", "[model][REQ-03]")
 TEST_CASE("completions: a FLUSH and an ATOMIC WRITE wait for their READ response",
           "[model][REQ-20]") {
     for (const auto opcode : {wire::WrOpcode::Flush, wire::WrOpcode::AtomicWrite}) {
-        Scene scene;
+        OwnerScene scene;
         scene.post(opcode, 1, 0, 8);
         dut::Completion done = send_done(1);
         done.opcode = wire::WcOpcode::AtomicWrite;
@@ -124,10 +122,10 @@ TEST_CASE("completions: receives complete in order with the message's values", "
 
 TEST_CASE("completions: a WRITE with immediate tells its whole length", "[model][N-15]") {
     const auto play = [](std::uint32_t byte_len, std::optional<std::uint32_t> imm) {
-        Scene scene;
+        OwnerScene scene;
         scene.receive(1, 0, 16);
-        scene.sent("RDMA_WRITE_FIRST", 0, Scene::data(256), Scene::to(0, 300));
-        scene.sent("RDMA_WRITE_LAST_WITH_IMM", 1, Scene::data(44),
+        scene.sent("RDMA_WRITE_FIRST", 0, OwnerScene::data(256), OwnerScene::to(0, 300));
+        scene.sent("RDMA_WRITE_LAST_WITH_IMM", 1, OwnerScene::data(44),
                    [](wire::Packet& packet) { packet.imm.value = 0x12345678; });
         scene.acknowledged(1);
         dut::Completion done = received(1, byte_len);
@@ -142,11 +140,11 @@ TEST_CASE("completions: a WRITE with immediate tells its whole length", "[model]
 }
 
 TEST_CASE("completions: an acknowledged message completes its receive", "[model][N-21]") {
-    Scene scene = two_receives();
+    OwnerScene scene = two_receives();
     scene.polled(received(1));
     scene.polled_nothing();
     CHECK(scene.found() == "N-21 completion");
-    Scene all = two_receives();
+    OwnerScene all = two_receives();
     all.polled(received(1));
     all.polled(received(2));
     all.polled_nothing();
@@ -154,15 +152,15 @@ TEST_CASE("completions: an acknowledged message completes its receive", "[model]
 }
 
 TEST_CASE("completions: a QP that failed flushes both queues", "[model][STA-07]") {
-    Scene scene;
+    OwnerScene scene;
     scene.receive(1, 0, 16);
     scene.post(wire::WrOpcode::Send, 5, 0, 4);
-    scene.sent("RDMA_WRITE_ONLY", 0, Scene::data(8), Scene::to(1020, 8));
+    scene.sent("RDMA_WRITE_ONLY", 0, OwnerScene::data(8), OwnerScene::to(1020, 8));
     scene.refused(0, wire::NakCode::RemoteAccess);
     dut::Completion flushed = received(1);
     flushed.status = wire::WcStatus::WrFlushErr;
     scene.polled(flushed);
-    Scene all = scene;
+    OwnerScene all = scene;
     scene.polled_nothing();
     CHECK(scene.found() == "STA-07 completion");
     dut::Completion other = send_done(5);
@@ -174,9 +172,9 @@ TEST_CASE("completions: a QP that failed flushes both queues", "[model][STA-07]"
 
 TEST_CASE("completions: a READ tells what it brought, a receive what fits", "[model][REQ-34]") {
     const auto found = [](std::uint32_t byte_len) {
-        Scene scene;
+        OwnerScene scene;
         scene.post(wire::WrOpcode::RdmaRead, 1, 0, 4);
-        scene.sent("RDMA_READ_RESPONSE_ONLY", 0, Scene::data(4));
+        scene.sent("RDMA_READ_RESPONSE_ONLY", 0, OwnerScene::data(4));
         return after(scene, {{.id = 1, .opcode = wire::WcOpcode::RdmaRead, .byte_len = byte_len}});
     };
     CHECK(found(4) == "");
@@ -189,12 +187,12 @@ namespace {
 // A SEND of 7 bytes that the device refuses, and the status of its receive.
 std::string refused_send(std::uint32_t room, std::optional<wire::Lkey> lkey, wire::NakCode code,
                          wire::WcStatus status) {
-    Scene scene;
-    dut::PostRecv post{.qp = Scene::qp};
+    OwnerScene scene;
+    dut::PostRecv post{.qp = OwnerScene::qp};
     post.requests.push_back({.id = 1, .sge = {}});
-    post.requests.back().sge.push_back({.mr = Scene::region, .length = room, .lkey = lkey});
+    post.requests.back().sge.push_back({.mr = OwnerScene::region, .length = room, .lkey = lkey});
     scene.call(std::move(post), dut::Posted{1});
-    scene.sent("SEND_ONLY", 0, Scene::data(7));
+    scene.sent("SEND_ONLY", 0, OwnerScene::data(7));
     scene.refused(0, code);
     dut::Completion failed = received(1);
     failed.status = status;
@@ -224,14 +222,15 @@ TEST_CASE("completions: the status of a receive that fails is its fault's", "[mo
 
 TEST_CASE("completions: nothing is flushed without a cause", "[model][STA-07]") {
     const auto found = [](wire::WcStatus status, bool told, bool oversize = false) {
-        Scene scene;
+        OwnerScene scene;
         scene.receive(1, 0, 16);
         scene.receive(2, 16, 16);
-        scene.sent("SEND_ONLY", 0, Scene::data(oversize ? 17 : 7));
+        scene.sent("SEND_ONLY", 0, OwnerScene::data(oversize ? 17 : 7));
         if (!oversize) scene.polled(received(1));
         if (told) {
-            scene.call(dut::QpModify{.qp = Scene::qp, .attributes = {.state = wire::QpState::Err}},
-                       dut::Done{});
+            scene.call(
+                dut::QpModify{.qp = OwnerScene::qp, .attributes = {.state = wire::QpState::Err}},
+                dut::Done{});
         }
         dut::Completion failed = received(oversize ? 1 : 2);
         failed.status = status;
@@ -247,8 +246,8 @@ TEST_CASE("completions: nothing is flushed without a cause", "[model][STA-07]") 
 
 TEST_CASE("completions: a status of the requester has a cause", "[model][TMO-02]") {
     const auto found = [](wire::WcStatus status, bool answered) {
-        Scene scene;
-        scene.call(dut::QpModify{.qp = Scene::qp, .attributes = {.timeout = std::uint8_t{0}}},
+        OwnerScene scene;
+        scene.call(dut::QpModify{.qp = OwnerScene::qp, .attributes = {.timeout = std::uint8_t{0}}},
                    dut::Done{});
         scene.post(wire::WrOpcode::Send, 1, 0, 4);
         scene.post(wire::WrOpcode::Send, 2, 0, 4);
@@ -267,24 +266,24 @@ TEST_CASE("completions: a status of the requester has a cause", "[model][TMO-02]
 
 TEST_CASE("completions: each comes from the queue of its QP", "[model][N-20]") {
     const auto found = [](dut::CqHandle from) {
-        Scene scene = two_sends();
+        OwnerScene scene = two_sends();
         dut::Polled polled{.completions = {send_done(1)}};
-        polled.completions.front().qp = Scene::qp;
+        polled.completions.front().qp = OwnerScene::qp;
         scene.call(dut::Poll{.cq = from}, polled);
         return scene.found();
     };
-    CHECK(found(Scene::cq) == "");
+    CHECK(found(OwnerScene::cq) == "");
     CHECK(found(dut::CqHandle{3}) == "N-20 completion");
 }
 
 TEST_CASE("completions: no receive completes without a message", "[model][N-21]") {
     const auto found = [](int messages, int completions) {
-        Scene scene;
+        OwnerScene scene;
         for (std::uint64_t id = 1; id <= 3; ++id)
             scene.receive(id, 16 * id, 16);
         for (int i = 0; i < messages; ++i)
-            scene.sent("SEND_ONLY", i, Scene::data(7));
-        scene.sent("SEND_ONLY", 0, Scene::data(7)); // again
+            scene.sent("SEND_ONLY", i, OwnerScene::data(7));
+        scene.sent("SEND_ONLY", 0, OwnerScene::data(7)); // again
         for (int i = 0; i < completions; ++i)
             scene.polled(received(static_cast<std::uint64_t>(i) + 1));
         return scene.found();
@@ -295,9 +294,9 @@ TEST_CASE("completions: no receive completes without a message", "[model][N-21]"
 }
 
 TEST_CASE("completions: a queue that lost completions is left out", "[model]") {
-    Scene scene = two_sends();
+    OwnerScene scene = two_sends();
     dut::Polled list{.completions = {}, .overrun = true};
-    scene.call(dut::Poll{.cq = Scene::cq}, std::move(list));
+    scene.call(dut::Poll{.cq = OwnerScene::cq}, std::move(list));
     CHECK(after(scene, {send_done(2)}) == "");
 }
 
@@ -308,14 +307,14 @@ dut::Completion failed(std::uint64_t id, wire::WcStatus status) {
 }
 
 // A SEND of the device, sent.
-Scene one_send() {
-    Scene scene;
+OwnerScene one_send() {
+    OwnerScene scene;
     scene.post(wire::WrOpcode::Send, 1, 0, 4);
-    scene.heard("SEND_ONLY", 0, Scene::data(4));
+    scene.heard("SEND_ONLY", 0, OwnerScene::data(4));
     return scene;
 }
 
-void nak(Scene& scene, wire::Syndrome syndrome, std::uint32_t msn = 0) {
+void nak(OwnerScene& scene, wire::Syndrome syndrome, std::uint32_t msn = 0) {
     scene.sent("ACKNOWLEDGE", 0, {}, [=](wire::Packet& packet) {
         packet.aeth.syndrome = syndrome;
         packet.aeth.msn = {msn};
@@ -323,7 +322,7 @@ void nak(Scene& scene, wire::Syndrome syndrome, std::uint32_t msn = 0) {
 }
 
 std::string after_nak(wire::NakCode code, wire::WcStatus status, std::uint32_t msn = 0) {
-    Scene scene = one_send();
+    OwnerScene scene = one_send();
     nak(scene, wire::Syndrome::nak(code), msn);
     scene.polled(failed(1, status));
     return scene.found();
@@ -343,8 +342,8 @@ TEST_CASE("completions: a refused request completes with the code of the NAK", "
     CHECK(after_nak(NakCode::InvalidRequest, RetryExcErr, 9) == ""); // REQ-19: the MSN differs
     // The timer, of 17 ms, may have expired before the NAK came.
     const auto late = [](wire::Duration wait) {
-        Scene scene = one_send();
-        scene.call(dut::QpModify{.qp = Scene::qp, .attributes = {.timeout = std::uint8_t{12}}},
+        OwnerScene scene = one_send();
+        scene.call(dut::QpModify{.qp = OwnerScene::qp, .attributes = {.timeout = std::uint8_t{12}}},
                    dut::Done{});
         scene.now += wait;
         nak(scene, wire::Syndrome::nak(NakCode::InvalidRequest));
@@ -353,7 +352,7 @@ TEST_CASE("completions: a refused request completes with the code of the NAK", "
     };
     CHECK(late(std::chrono::milliseconds(20)) == "");
     CHECK(late(std::chrono::milliseconds(10)) == "REQ-16 completion");
-    Scene silent = one_send();
+    OwnerScene silent = one_send();
     nak(silent, wire::Syndrome::nak(NakCode::InvalidRequest));
     silent.polled_nothing();
     CHECK(silent.found() == "REQ-16 completion");
@@ -365,7 +364,7 @@ TEST_CASE("completions: an error of the peer needs its NAK", "[model][REQ-16][RN
     CHECK(after(one_send(), {failed(1, RetryExcErr)}) == "");
     CHECK(after(one_send(), {failed(1, RnrRetryExcErr)}) == "RNR-09 completion");
     CHECK(after(one_send(), {failed(1, LocProtErr)}) == "TMO-03 completion");
-    Scene refused = one_send();
+    OwnerScene refused = one_send();
     nak(refused, wire::Syndrome::rnr(1));
     refused.polled(failed(1, RnrRetryExcErr));
     CHECK(refused.found() == "");
@@ -380,10 +379,11 @@ TEST_CASE("completions: an error is followed by flushes alone", "[model][STA-07]
 }
 
 TEST_CASE("completions: flushes of an earlier life say nothing of this one", "[model][STA-10]") {
-    Scene scene = one_send();
+    OwnerScene scene = one_send();
     using enum wire::QpState;
     for (const wire::QpState state : {Reset, Init, Rtr, Rts})
-        scene.call(dut::QpModify{.qp = Scene::qp, .attributes = {.state = state}}, dut::Done{});
+        scene.call(dut::QpModify{.qp = OwnerScene::qp, .attributes = {.state = state}},
+                   dut::Done{});
     scene.post(wire::WrOpcode::Send, 16, 0, 4);
     scene.polled(failed(1, wire::WcStatus::WrFlushErr));
     scene.polled_nothing();
@@ -394,9 +394,9 @@ TEST_CASE("completions: the receives of an SRQ are not flushed", "[model][STA-07
     const auto flushed = [](std::size_t count) {
         const dut::QpHandle other{5};
         const dut::SrqHandle srq{9};
-        Scene scene;
+        OwnerScene scene;
         scene.call(dut::SrqCreate{}, dut::SrqCreated{.srq = srq});
-        scene.call(dut::QpCreate{.send_cq = Scene::cq, .recv_cq = Scene::cq, .srq = srq},
+        scene.call(dut::QpCreate{.send_cq = OwnerScene::cq, .recv_cq = OwnerScene::cq, .srq = srq},
                    dut::QpCreated{.qp = other, .qpn = wire::Qpn{0x12}});
         dut::SrqPost post{.srq = srq};
         post.requests = {{.id = 1, .sge = {}}, {.id = 2, .sge = {}}};
@@ -408,7 +408,7 @@ TEST_CASE("completions: the receives of an SRQ are not flushed", "[model][STA-07
                                           .queue = wire::Queue::Receive,
                                           .status = wire::WcStatus::WrFlushErr});
         }
-        scene.call(dut::Poll{.cq = Scene::cq}, polled);
+        scene.call(dut::Poll{.cq = OwnerScene::cq}, polled);
         return scene.found();
     };
     CHECK(flushed(1) == ""); // the one in progress

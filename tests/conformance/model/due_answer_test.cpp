@@ -7,41 +7,40 @@
 namespace veriroce::model::test {
 namespace {
 
-using Scene = OwnerScene;
 using wire::NakCode;
 
-Scene::Edit asking(const Scene::Edit& edit = [](wire::Packet&) {}) {
+OwnerScene::Edit asking(const OwnerScene::Edit& edit = [](wire::Packet&) {}) {
     return [edit](wire::Packet& packet) {
         edit(packet);
         packet.bth.ack_request = true;
     };
 }
 
-Scene::Edit to_key(std::uint32_t key) {
+OwnerScene::Edit to_key(std::uint32_t key) {
     return [key](wire::Packet& packet) {
-        Scene::to(0, 8)(packet);
+        OwnerScene::to(0, 8)(packet);
         packet.reth.rkey = wire::Rkey{key};
     };
 }
 
 // A WRITE of 8 bytes that asks for an answer.
-Scene with_write(const Scene::Edit& edit = Scene::to(0, 8)) {
-    Scene scene;
-    scene.sent("RDMA_WRITE_ONLY", 0, Scene::data(8), asking(edit));
+OwnerScene with_write(const OwnerScene::Edit& edit = OwnerScene::to(0, 8)) {
+    OwnerScene scene;
+    scene.sent("RDMA_WRITE_ONLY", 0, OwnerScene::data(8), asking(edit));
     return scene;
 }
 
-void rnr_nak(Scene& scene, std::int64_t psn) {
+void rnr_nak(OwnerScene& scene, std::int64_t psn) {
     scene.heard("ACKNOWLEDGE", psn, {},
                 [](wire::Packet& packet) { packet.aeth.syndrome = wire::Syndrome::rnr(1); });
 }
 
-std::string after_ack(Scene scene, std::int64_t psn = 0) {
+std::string after_ack(OwnerScene scene, std::int64_t psn = 0) {
     scene.acknowledged(psn);
     return scene.found_later();
 }
 
-std::string after_nak(Scene scene, NakCode code, std::int64_t psn = 0) {
+std::string after_nak(OwnerScene scene, NakCode code, std::int64_t psn = 0) {
     scene.refused(psn, code);
     return scene.found_later();
 }
@@ -52,98 +51,98 @@ TEST_CASE("due answers: a legal request is answered and not refused", "[model][A
     CHECK(after_ack(with_write()) == "");
     CHECK(with_write().found_later() == "ACK-01 answer");
     CHECK(after_nak(with_write(), NakCode::RemoteAccess) == "ACK-01 code");
-    Scene soon = with_write();
+    OwnerScene soon = with_write();
     soon.story.setting.answer_time = std::chrono::seconds(2);
     CHECK(soon.found_later() == "");   // the answer may still come
     CHECK(with_write().found() == ""); // the model does not know whether the QP is alive
-    Scene quiet;
-    quiet.sent("RDMA_WRITE_ONLY", 0, Scene::data(8), Scene::to(0, 8));
+    OwnerScene quiet;
+    quiet.sent("RDMA_WRITE_ONLY", 0, OwnerScene::data(8), OwnerScene::to(0, 8));
     CHECK(quiet.found_later() == ""); // it asks for none
-    Scene real = with_write();
+    OwnerScene real = with_write();
     real.story.setting.exact = false; // the network may have lost it
     CHECK(real.found_later() == "");
 }
 
 TEST_CASE("due answers: a gap draws one sequence NAK", "[model][RSP-02]") {
-    Scene gap;
-    gap.sent("RDMA_WRITE_ONLY", 1, Scene::data(8), Scene::to(0, 8));
-    CHECK(Scene(gap).found_later() == "RSP-02 answer");
+    OwnerScene gap;
+    gap.sent("RDMA_WRITE_ONLY", 1, OwnerScene::data(8), OwnerScene::to(0, 8));
+    CHECK(OwnerScene(gap).found_later() == "RSP-02 answer");
     CHECK(after_nak(gap, NakCode::PsnSequence) == "");
-    Scene again = gap;
+    OwnerScene again = gap;
     again.refused(0, NakCode::PsnSequence);
-    again.sent("RDMA_WRITE_ONLY", 1, Scene::data(8), Scene::to(0, 8));
+    again.sent("RDMA_WRITE_ONLY", 1, OwnerScene::data(8), OwnerScene::to(0, 8));
     CHECK(again.found_later() == ""); // RSP-03
-    Scene filled = gap;
-    filled.sent("RDMA_WRITE_ONLY", 0, Scene::data(8), Scene::to(0, 8));
+    OwnerScene filled = gap;
+    filled.sent("RDMA_WRITE_ONLY", 0, OwnerScene::data(8), OwnerScene::to(0, 8));
     CHECK(filled.found_later() == ""); // RSP-16
 }
 
 TEST_CASE("due answers: without a receive an RNR NAK is due", "[model][RNR-01]") {
-    Scene scene;
-    scene.sent("SEND_ONLY", 0, Scene::data(8));
-    CHECK(Scene(scene).found_later() == "RNR-01 answer");
+    OwnerScene scene;
+    scene.sent("SEND_ONLY", 0, OwnerScene::data(8));
+    CHECK(OwnerScene(scene).found_later() == "RNR-01 answer");
     CHECK(after_nak(scene, NakCode::RemoteOperational) == "RNR-01 code");
     rnr_nak(scene, 0);
-    CHECK(Scene(scene).found_later() == "");
+    CHECK(OwnerScene(scene).found_later() == "");
     scene.receive(1, 0, 64);
     scene.now += std::chrono::seconds(1);
-    scene.sent("SEND_ONLY", 0, Scene::data(8), asking());
+    scene.sent("SEND_ONLY", 0, OwnerScene::data(8), asking());
     CHECK(scene.found_later() == "ACK-01 answer");
 }
 
 TEST_CASE("due answers: an early retry after an RNR NAK may be dropped", "[model][RNR-05]") {
-    Scene scene;
-    scene.sent("SEND_ONLY", 0, Scene::data(8));
+    OwnerScene scene;
+    scene.sent("SEND_ONLY", 0, OwnerScene::data(8));
     rnr_nak(scene, 0);
     scene.receive(1, 0, 64);
-    scene.sent("SEND_ONLY", 0, Scene::data(8), asking());
+    scene.sent("SEND_ONLY", 0, OwnerScene::data(8), asking());
     CHECK(scene.found_later() == "");
 }
 
 TEST_CASE("due answers: broken opcode order is refused as an invalid request", "[model][OPC-03]") {
-    Scene outside;
-    outside.sent("SEND_MIDDLE", 0, Scene::data(256));
-    CHECK(Scene(outside).found_later() == "OPC-03 answer");
+    OwnerScene outside;
+    outside.sent("SEND_MIDDLE", 0, OwnerScene::data(256));
+    CHECK(OwnerScene(outside).found_later() == "OPC-03 answer");
     CHECK(after_nak(outside, NakCode::InvalidRequest) == "");
     CHECK(after_nak(outside, NakCode::RemoteAccess) == "OPC-03 code");
     CHECK(after_ack(outside) == "OPC-03 answer");
-    Scene inside;
-    inside.sent("RDMA_WRITE_FIRST", 0, Scene::data(256), Scene::to(0, 264));
-    inside.sent("RDMA_READ_REQUEST", 1, {}, Scene::to(0, 8));
-    CHECK(Scene(inside).found_later() == "OPC-04 answer");
+    OwnerScene inside;
+    inside.sent("RDMA_WRITE_FIRST", 0, OwnerScene::data(256), OwnerScene::to(0, 264));
+    inside.sent("RDMA_READ_REQUEST", 1, {}, OwnerScene::to(0, 8));
+    CHECK(OwnerScene(inside).found_later() == "OPC-04 answer");
     CHECK(after_nak(inside, NakCode::InvalidRequest, 1) == "");
 }
 
 TEST_CASE("due answers: lengths that do not fit are refused", "[model][LEN-01][LEN-04][LEN-06]") {
-    Scene short_first;
-    short_first.sent("RDMA_WRITE_FIRST", 0, Scene::data(252), Scene::to(0, 264));
-    CHECK(Scene(short_first).found_later() == "LEN-01 answer");
+    OwnerScene short_first;
+    short_first.sent("RDMA_WRITE_FIRST", 0, OwnerScene::data(252), OwnerScene::to(0, 264));
+    CHECK(OwnerScene(short_first).found_later() == "LEN-01 answer");
     CHECK(after_nak(short_first, NakCode::InvalidRequest) == "");
-    const Scene sum = with_write(Scene::to(0, 16));
+    const OwnerScene sum = with_write(OwnerScene::to(0, 16));
     CHECK(after_ack(sum) == "LEN-04 answer");
     CHECK(after_nak(sum, NakCode::InvalidRequest) == "");
     CHECK(after_nak(sum, NakCode::RemoteAccess) == "LEN-04 code");
-    const Scene far = with_write(Scene::to(0, 1U << 20)); // the region is not so long
+    const OwnerScene far = with_write(OwnerScene::to(0, 1U << 20)); // the region is not so long
     CHECK(after_nak(far, NakCode::InvalidRequest) == "");
     CHECK(after_nak(far, NakCode::RemoteAccess) == "");
-    Scene overflow;
+    OwnerScene overflow;
     overflow.receive(1, 0, 4);
-    overflow.sent("SEND_ONLY", 0, Scene::data(8));
-    CHECK(Scene(overflow).found_later() == "LEN-06 answer");
+    overflow.sent("SEND_ONLY", 0, OwnerScene::data(8));
+    CHECK(OwnerScene(overflow).found_later() == "LEN-06 answer");
     CHECK(after_nak(overflow, NakCode::RemoteAccess) == "LEN-06 code");
 }
 
 TEST_CASE("due answers: keys that open nothing are refused", "[model][KEY-02][KEY-05][KEY-07]") {
-    const Scene unknown = with_write(to_key(0x1234));
-    CHECK(Scene(unknown).found_later() == "KEY-02 answer");
+    const OwnerScene unknown = with_write(to_key(0x1234));
+    CHECK(OwnerScene(unknown).found_later() == "KEY-02 answer");
     CHECK(after_ack(unknown) == "KEY-02 answer");
     CHECK(after_nak(unknown, NakCode::InvalidRequest) == "KEY-02 code");
     CHECK(after_nak(unknown, NakCode::RemoteAccess) == "");
-    const Scene outside = with_write(Scene::to(Scene::length - 4, 8));
+    const OwnerScene outside = with_write(OwnerScene::to(OwnerScene::length - 4, 8));
     CHECK(after_ack(outside) == "KEY-05 answer");
-    Scene gone;
-    gone.call(dut::MrDeregister{.mr = Scene::region}, dut::Done{});
-    gone.sent("RDMA_WRITE_ONLY", 0, Scene::data(8), asking(Scene::to(0, 8)));
+    OwnerScene gone;
+    gone.call(dut::MrDeregister{.mr = OwnerScene::region}, dut::Done{});
+    gone.sent("RDMA_WRITE_ONLY", 0, OwnerScene::data(8), asking(OwnerScene::to(0, 8)));
     CHECK(after_ack(gone) == "KEY-02 answer");
 }
 
@@ -160,11 +159,11 @@ TEST_CASE("due answers: a request with two faults may be refused for either", "[
 
 TEST_CASE("due answers: a WRITE out of range is refused at once or where it leaves the region",
           "[model][KEY-05]") {
-    Scene scene;
-    scene.sent("RDMA_WRITE_FIRST", 0, Scene::data(256), Scene::to(768, 512));
-    CHECK(Scene(scene).found_later() == "");
+    OwnerScene scene;
+    scene.sent("RDMA_WRITE_FIRST", 0, OwnerScene::data(256), OwnerScene::to(768, 512));
+    CHECK(OwnerScene(scene).found_later() == "");
     CHECK(after_nak(scene, NakCode::RemoteAccess) == "");
-    scene.sent("RDMA_WRITE_LAST", 1, Scene::data(256));
+    scene.sent("RDMA_WRITE_LAST", 1, OwnerScene::data(256));
     CHECK(after_nak(scene, NakCode::RemoteAccess) == "");
     CHECK(after_nak(scene, NakCode::RemoteAccess, 1) == "");
     CHECK(after_nak(scene, NakCode::InvalidRequest, 1) == "KEY-05 code");
@@ -172,20 +171,22 @@ TEST_CASE("due answers: a WRITE out of range is refused at once or where it leav
 }
 
 TEST_CASE("due answers: a key that is given up meanwhile decides nothing", "[model][KEY-07]") {
-    Scene scene;
-    dut::PostSend chain{.qp = Scene::qp};
-    chain.requests.push_back(
-        {.id = 1, .opcode = wire::WrOpcode::LocalInv, .sge = {}, .invalidate_rkey = Scene::key});
+    OwnerScene scene;
+    dut::PostSend chain{.qp = OwnerScene::qp};
+    chain.requests.push_back({.id = 1,
+                              .opcode = wire::WrOpcode::LocalInv,
+                              .sge = {},
+                              .invalidate_rkey = OwnerScene::key});
     scene.call(std::move(chain), dut::Posted{1});
-    scene.sent("RDMA_WRITE_ONLY", 0, Scene::data(8), asking(Scene::to(0, 8)));
+    scene.sent("RDMA_WRITE_ONLY", 0, OwnerScene::data(8), asking(OwnerScene::to(0, 8)));
     CHECK(after_ack(scene) == "");
     CHECK(after_nak(scene, NakCode::RemoteAccess) == "");
 }
 
 TEST_CASE("due answers: a READ beyond the device's resources decides nothing", "[model][RDR-09]") {
-    Scene scene;
+    OwnerScene scene;
     for (std::int64_t psn = 0; psn < 5; ++psn)
-        scene.sent("RDMA_READ_REQUEST", psn, {}, Scene::to(0, 8));
+        scene.sent("RDMA_READ_REQUEST", psn, {}, OwnerScene::to(0, 8));
     CHECK(after_nak(scene, NakCode::InvalidRequest, 4) == "");
     CHECK(after_nak(scene, NakCode::InvalidRequest, 3) == "ACK-01 code");
 }

@@ -6,11 +6,10 @@
 namespace veriroce::model::test {
 namespace {
 
-using Scene = OwnerScene;
 using enum wire::QpState;
 
 std::string after_change(wire::QpState from, wire::QpState to) {
-    Scene scene(wire::QpType::Rc, from == Rtr ? Rtr : Rts);
+    OwnerScene scene(wire::QpType::Rc, from == Rtr ? Rtr : Rts);
     if (from == Reset || from == Init) scene.bring_to(Reset);
     if (from != Rtr && from != Rts && from != Reset) scene.bring_to(from);
     scene.bring_to(to);
@@ -18,8 +17,9 @@ std::string after_change(wire::QpState from, wire::QpState to) {
 }
 
 std::string reported(wire::QpState state, wire::QpType type = wire::QpType::Rc) {
-    Scene scene(type);
-    scene.sent("RDMA_WRITE_ONLY", 0, Scene::data(8), Scene::to(1020, 8)); // it may have failed
+    OwnerScene scene(type);
+    scene.sent("RDMA_WRITE_ONLY", 0, OwnerScene::data(8),
+               OwnerScene::to(1020, 8)); // it may have failed
     scene.reports(state);
     return scene.found();
 }
@@ -60,27 +60,27 @@ TEST_CASE("states: a QP is in the state that it was brought to, or has failed", 
 }
 
 TEST_CASE("states: a QP does not fail without a cause", "[model][STA-07]") {
-    Scene scene;
-    scene.sent("RDMA_WRITE_ONLY", 0, Scene::data(8), Scene::to(0, 8));
+    OwnerScene scene;
+    scene.sent("RDMA_WRITE_ONLY", 0, OwnerScene::data(8), OwnerScene::to(0, 8));
     scene.acknowledged(0);
     scene.reports(Err);
     CHECK(scene.found() == "STA-07 state");
 }
 
 TEST_CASE("states: a QP that failed is in ERR", "[model][STA-08][STA-12]") {
-    Scene refuses;
-    refuses.sent("RDMA_WRITE_ONLY", 0, Scene::data(8), Scene::to(1020, 8));
+    OwnerScene refuses;
+    refuses.sent("RDMA_WRITE_ONLY", 0, OwnerScene::data(8), OwnerScene::to(1020, 8));
     refuses.refused(0, wire::NakCode::RemoteAccess);
-    Scene early = refuses;
+    OwnerScene early = refuses;
     early.reports(Rts);
     CHECK(early.found() == "");
     refuses.now += std::chrono::seconds(1);
-    Scene right = refuses;
+    OwnerScene right = refuses;
     right.reports(Err);
     CHECK(right.found() == "");
     refuses.reports(Rts);
     CHECK(refuses.found() == "STA-12 state");
-    Scene fails;
+    OwnerScene fails;
     fails.post(wire::WrOpcode::Send, 1, 0, 4);
     fails.polled({.id = 1, .status = wire::WcStatus::RetryExcErr});
     fails.now += std::chrono::seconds(1);

@@ -37,8 +37,6 @@ Scene uc_sends() {
 
 // --- what it receives
 
-using Owner = OwnerScene;
-
 dut::Completion taken(std::uint64_t id, std::uint32_t byte_len) {
     return {.id = id,
             .queue = wire::Queue::Receive,
@@ -48,21 +46,21 @@ dut::Completion taken(std::uint64_t id, std::uint32_t byte_len) {
 
 dut::Completion datagram_taken(std::uint64_t id, std::uint32_t byte_len) {
     dut::Completion made = taken(id, byte_len);
-    made.src_qpn = Owner::source;
+    made.src_qpn = OwnerScene::source;
     return made;
 }
 
 // A datagram of 7 bytes in a receive of 64 at offset 16.
-Owner datagram_sent() {
-    Owner scene(QpType::Ud);
+OwnerScene datagram_sent() {
+    OwnerScene scene(QpType::Ud);
     scene.receive(1, 16, 64);
-    scene.sent("SEND_ONLY", 0, Owner::data(7));
+    scene.sent("SEND_ONLY", 0, OwnerScene::data(7));
     return scene;
 }
 
 // The region with that datagram: its IPv4 header, as far as it is held, and its data.
 std::vector<std::byte> with_datagram() {
-    auto memory = Owner::with(16 + 40, Owner::data(7));
+    auto memory = OwnerScene::with(16 + 40, OwnerScene::data(7));
     const auto put = [&](std::size_t at, std::initializer_list<int> bytes) {
         for (const int one : bytes)
             memory[at++] = static_cast<std::byte>(one);
@@ -72,7 +70,7 @@ std::vector<std::byte> with_datagram() {
     return memory;
 }
 
-std::string read_after(Owner scene, const dut::Completion& completion,
+std::string read_after(OwnerScene scene, const dut::Completion& completion,
                        const std::vector<std::byte>& memory) {
     scene.polled(completion);
     scene.reads(memory);
@@ -80,23 +78,23 @@ std::string read_after(Owner scene, const dut::Completion& completion,
 }
 
 // A UC SEND of two packets, 256 + 4 bytes, to a receive of 512 at offset 100.
-Owner uc_send(std::int64_t second) {
-    Owner scene(QpType::Uc);
+OwnerScene uc_send(std::int64_t second) {
+    OwnerScene scene(QpType::Uc);
     scene.receive(1, 100, 512);
-    scene.sent("SEND_FIRST", 0, Owner::data(256));
-    scene.sent("SEND_LAST", second, Owner::data(4));
+    scene.sent("SEND_FIRST", 0, OwnerScene::data(256));
+    scene.sent("SEND_LAST", second, OwnerScene::data(4));
     return scene;
 }
 
-Owner uc_write(std::int64_t second, std::string_view last = "RDMA_WRITE_LAST") {
-    Owner scene(QpType::Uc);
+OwnerScene uc_write(std::int64_t second, std::string_view last = "RDMA_WRITE_LAST") {
+    OwnerScene scene(QpType::Uc);
     scene.receive(1, 1000, 8);
-    scene.sent("RDMA_WRITE_FIRST", 0, Owner::data(256), Owner::to(100, 260));
-    scene.sent(last, second, Owner::data(4));
+    scene.sent("RDMA_WRITE_FIRST", 0, OwnerScene::data(256), OwnerScene::to(100, 260));
+    scene.sent(last, second, OwnerScene::data(4));
     return scene;
 }
 
-std::string read(Owner scene, const std::vector<std::byte>& memory) {
+std::string read(OwnerScene scene, const std::vector<std::byte>& memory) {
     scene.reads(memory);
     return scene.found();
 }
@@ -214,40 +212,41 @@ TEST_CASE("unreliable: the completion of a datagram tells its fields", "[model][
 }
 
 TEST_CASE("unreliable: a datagram that must be dropped changes nothing", "[model][EXT-05]") {
-    const auto dropped = [](const Owner::Edit& edit, bool damaged = false) {
-        Owner scene(QpType::Ud);
+    const auto dropped = [](const OwnerScene::Edit& edit, bool damaged = false) {
+        OwnerScene scene(QpType::Ud);
         scene.receive(1, 16, 64);
-        scene.sent("SEND_ONLY", 0, Owner::data(7), edit, damaged);
+        scene.sent("SEND_ONLY", 0, OwnerScene::data(7), edit, damaged);
         return scene;
     };
     const auto other_key = [](wire::Packet& packet) { packet.deth.qkey = {0x1235}; };
-    for (const Owner& scene : {dropped(other_key), dropped([](auto&) {}, true),
-                               dropped([](wire::Packet& packet) { packet.bth.version = 1; })}) {
-        CHECK(read(scene, Owner::with()) == "");
+    for (const OwnerScene& scene :
+         {dropped(other_key), dropped([](auto&) {}, true),
+          dropped([](wire::Packet& packet) { packet.bth.version = 1; })}) {
+        CHECK(read(scene, OwnerScene::with()) == "");
         CHECK(read(scene, with_datagram()) == "KEY-14 memory");
-        CHECK(read_after(scene, datagram_taken(1, 47), Owner::with()) == "N-21 completion");
+        CHECK(read_after(scene, datagram_taken(1, 47), OwnerScene::with()) == "N-21 completion");
     }
 }
 
 TEST_CASE("unreliable: a datagram with a receive is delivered", "[model][EXT-05]") {
-    Owner scene = datagram_sent();
+    OwnerScene scene = datagram_sent();
     scene.polled_nothing();
     CHECK(scene.found_later() == "N-21 completion");
-    Owner late = scene;
+    OwnerScene late = scene;
     late.polled(datagram_taken(1, 47));
     CHECK(late.found_later() == "");
-    Owner lost = datagram_sent();
+    OwnerScene lost = datagram_sent();
     lost.story.setting.exact = false; // the network may have lost it
     lost.polled_nothing();
     CHECK(lost.found_later() == "");
 }
 
 TEST_CASE("unreliable: a datagram that is too long harms nothing", "[model][EXT-05]") {
-    Owner scene(QpType::Ud);
+    OwnerScene scene(QpType::Ud);
     scene.receive(1, 16, 46);
-    scene.sent("SEND_ONLY", 0, Owner::data(7));
-    scene.sent("SEND_ONLY", 1, Owner::data(6));
-    Owner right = scene;
+    scene.sent("SEND_ONLY", 0, OwnerScene::data(7));
+    scene.sent("SEND_ONLY", 1, OwnerScene::data(6));
+    OwnerScene right = scene;
     right.polled(datagram_taken(1, 46));
     CHECK(right.found_later() == "");
     scene.polled_nothing();
@@ -255,12 +254,12 @@ TEST_CASE("unreliable: a datagram that is too long harms nothing", "[model][EXT-
 }
 
 TEST_CASE("unreliable: on a real link a receive holds one of the datagrams", "[model][EXT-05]") {
-    Owner scene = datagram_sent();
+    OwnerScene scene = datagram_sent();
     scene.story.setting.exact = false;
     scene.receive(2, 116, 64);
-    scene.sent("SEND_ONLY", 1, Owner::data(9));
+    scene.sent("SEND_ONLY", 1, OwnerScene::data(9));
     const auto found = [&](std::uint32_t length) {
-        Owner now = scene;
+        OwnerScene now = scene;
         now.polled(datagram_taken(1, length));
         return now.found();
     };
@@ -271,34 +270,34 @@ TEST_CASE("unreliable: on a real link a receive holds one of the datagrams", "[m
 
 TEST_CASE("unreliable: a whole UC message is delivered", "[model][EXT-06]") {
     const auto right = [] {
-        auto memory = Owner::with(100, Owner::data(256));
-        std::ranges::copy(Owner::data(4), memory.begin() + 356);
+        auto memory = OwnerScene::with(100, OwnerScene::data(256));
+        std::ranges::copy(OwnerScene::data(4), memory.begin() + 356);
         return memory;
     }();
     CHECK(read_after(uc_send(1), taken(1, 260), right) == "");
     CHECK(read_after(uc_send(1), taken(1, 4), right) == "N-21 completion");
-    CHECK(read_after(uc_send(1), taken(1, 260), Owner::with()) == "EXT-06 memory");
-    Owner lost = uc_send(1);
+    CHECK(read_after(uc_send(1), taken(1, 260), OwnerScene::with()) == "EXT-06 memory");
+    OwnerScene lost = uc_send(1);
     lost.polled_nothing();
     CHECK(lost.found_later() == "N-21 completion");
     CHECK(read(uc_write(1), right) == "");
-    CHECK(read(uc_write(1), Owner::with()) == "EXT-06 memory");
+    CHECK(read(uc_write(1), OwnerScene::with()) == "EXT-06 memory");
 }
 
 TEST_CASE("unreliable: a UC message with a gap is lost", "[model][EXT-06]") {
     // What came before the gap may be there, what came after it not.
-    const auto first = Owner::with(100, Owner::data(256));
+    const auto first = OwnerScene::with(100, OwnerScene::data(256));
     auto both = first;
-    std::ranges::copy(Owner::data(4), both.begin() + 356);
-    for (const Owner& scene : {uc_send(2), uc_write(2)}) {
-        CHECK(read(scene, Owner::with()) == "");
+    std::ranges::copy(OwnerScene::data(4), both.begin() + 356);
+    for (const OwnerScene& scene : {uc_send(2), uc_write(2)}) {
+        CHECK(read(scene, OwnerScene::with()) == "");
         CHECK(read(scene, first) == "");
         CHECK(read(scene, both) == "KEY-14 memory");
     }
     CHECK(read_after(uc_send(2), taken(1, 260), first) == "N-21 completion");
     // The next one has its receive.
-    Owner next = uc_send(2);
-    next.sent("SEND_ONLY", 3, Owner::data(7, 1));
+    OwnerScene next = uc_send(2);
+    next.sent("SEND_ONLY", 3, OwnerScene::data(7, 1));
     next.polled_nothing();
     CHECK(next.found_later() == "N-21 completion");
     next.polled(taken(1, 7));
@@ -310,24 +309,24 @@ TEST_CASE("unreliable: UC immediate data take a receive", "[model][N-15]") {
     right.opcode = wire::WcOpcode::RecvRdmaWithImm;
     right.imm = 0;
     const auto found = [&](std::int64_t second) {
-        Owner scene = uc_write(second, "RDMA_WRITE_LAST_WITH_IMM");
+        OwnerScene scene = uc_write(second, "RDMA_WRITE_LAST_WITH_IMM");
         scene.polled(right);
         return scene.found();
     };
     CHECK(found(1) == "");
     CHECK(found(2) == "N-21 completion");
     // Its completion makes it visible.
-    Owner scene = uc_write(1, "RDMA_WRITE_LAST_WITH_IMM");
+    OwnerScene scene = uc_write(1, "RDMA_WRITE_LAST_WITH_IMM");
     scene.polled(right);
-    scene.reads_at_once(Owner::with());
+    scene.reads_at_once(OwnerScene::with());
     CHECK(scene.found() == "EXT-06 memory");
 }
 
 TEST_CASE("unreliable: no answer gives a request of UC or UD its status", "[model][REQ-16]") {
     const auto found = [](wire::WcStatus status) {
-        Owner scene(QpType::Uc);
+        OwnerScene scene(QpType::Uc);
         scene.post(WrOpcode::Send, 1, 0, 4);
-        scene.heard("SEND_ONLY", 0, Owner::with());
+        scene.heard("SEND_ONLY", 0, OwnerScene::with());
         scene.polled({.id = 1, .queue = wire::Queue::Send, .status = status});
         return scene.found();
     };

@@ -300,7 +300,7 @@ TEST_CASE("plan: a parameter that no case has, or whose value is wrong, is an er
 
 TEST_CASE("plan: the suite passes from low PSNs, over the wrap, and with both MigReq",
           "[plan][BTH-15]") {
-    Selection selection = over_both();
+    Selection selection = swept(over_both(), 5);
     REQUIRE(add_axis(selection, "psn=low,wrap").has_value());
     REQUIRE(add_axis(selection, "migreq=0,1").has_value());
     selection.shard = {1, 5};
@@ -311,7 +311,7 @@ TEST_CASE("plan: the suite passes from low PSNs, over the wrap, and with both Mi
                result.verdict == Verdict::Skip));
         if (result.verdict == Verdict::Pass) ++judged;
     }
-    CHECK(judged > 100);
+    CHECK(judged > (kSanitized ? 10 : 100));
 }
 
 TEST_CASE("plan: psn=wrap and migreq=1 are what stands on the wire", "[plan][BTH-15]") {

@@ -21,7 +21,7 @@ const SendPacket& sent(const Run& run, std::size_t index) {
 } // namespace
 
 TEST_CASE("script: the design's examples load and expand", "[script]") {
-    for (const Example& example : examples) {
+    for (const Example& example : design_examples) {
         INFO(example.path);
         const Case one = checked(example.text, example.path);
         CHECK(one.id() + ".roce" == example.path);
@@ -63,7 +63,7 @@ TEST_CASE("script: the suite's cases load and can be run", "[script]") {
 }
 
 TEST_CASE("script: the header is what was written", "[script]") {
-    const Case one = checked(examples[0].text, "conformance/cases/rsp/gap.roce");
+    const Case one = checked(design_examples[0].text, "conformance/cases/rsp/gap.roce");
     CHECK(one.id() == "rsp/gap");
     REQUIRE(one.rules.size() == 2);
     CHECK(one.rules[1].text == "RSP-03");
@@ -82,7 +82,7 @@ TEST_CASE("script: the level is the first rule's unless it is written", "[script
 }
 
 TEST_CASE("script: runs come in the order of their values, the last name fastest", "[script]") {
-    const auto runs = runs_of(examples[1].text);
+    const auto runs = runs_of(design_examples[1].text);
     REQUIRE(runs.size() == 15);
     CHECK(runs[0].suffix == "[mtu=256,n=0]");
     CHECK(runs[1].suffix == "[mtu=256,n=252]");
@@ -127,7 +127,7 @@ TEST_CASE("script: words of the verbs become their enumerators", "[script]") {
 }
 
 TEST_CASE("script: a word of for becomes the opcode of its run", "[script]") {
-    const auto runs = runs_of(examples[5].text);
+    const auto runs = runs_of(design_examples[5].text);
     CHECK(runs[1].suffix == "[first=SEND_FIRST,second=SEND_MIDDLE]");
     CHECK(std::get<Opcode>(sent(runs[1], 2).kind).code == 0x00);
     CHECK(std::get<Opcode>(sent(runs[1], 3).kind).code == 0x01);
@@ -154,7 +154,7 @@ TEST_CASE("script: names of let and for stand in titles, ids, values and faults"
 }
 
 TEST_CASE("script: an expected packet keeps its matches and clauses", "[script]") {
-    const auto runs = runs_of(examples[2].text);
+    const auto runs = runs_of(design_examples[2].text);
     const auto& again = std::get<ExpectPacket>(runs[1].body[3].node);
     REQUIRE(again.matches.size() == 1);
     REQUIRE(again.after);
@@ -164,12 +164,12 @@ TEST_CASE("script: an expected packet keeps its matches and clauses", "[script]"
     CHECK_FALSE(bounds->high);
     REQUIRE(again.measure);
     CHECK(again.measure->name == "rnr_wait");
-    CHECK(checked(examples[2].text).line_text(runs[1].body[3].span) ==
+    CHECK(checked(design_examples[2].text).line_text(runs[1].body[3].span) ==
           "< SEND_ONLY  psn=0    after rnr(code)..    measure rnr_wait[code]");
 }
 
 TEST_CASE("script: in an expected packet a field's name is its value", "[script]") {
-    const auto runs = runs_of(examples[3].text);
+    const auto runs = runs_of(design_examples[3].text);
     const auto& repeat = std::get<Repeat>(runs[0].body[6].node);
     const auto& packet = std::get<ExpectPacket>(repeat.body.at(0).node);
     const Lookup lookup{.name = [](std::string_view name) -> std::optional<std::int64_t> {

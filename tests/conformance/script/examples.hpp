@@ -12,7 +12,7 @@ struct Example {
     std::string_view text;
 };
 
-inline constexpr std::array examples{
+inline constexpr std::array design_examples{
     Example{"rsp/gap.roce", 1, R"roce(rule   RSP-02 RSP-03
 title  "A gap in the PSNs gets one NAK with the expected PSN"
 role   responder

@@ -83,7 +83,7 @@ TEST_CASE("format: columns as people align them", "[script]") {
 TEST_CASE("format: laying out twice changes nothing, and the case stays the same", "[script]") {
     std::vector<std::string_view> texts;
     const auto suite_files = suite();
-    for (const Example& example : examples)
+    for (const Example& example : design_examples)
         texts.push_back(example.text);
     for (const auto& file : suite_files)
         texts.push_back(file.text);
@@ -105,7 +105,7 @@ TEST_CASE("format: laying out twice changes nothing, and the case stays the same
 
 TEST_CASE("format: however blanks are strewn, the layout is the same", "[script]") {
     for (std::uint32_t seed = 0; seed < 200; ++seed) {
-        const Example& example = examples[seed % 5];
+        const Example& example = design_examples[seed % 5];
         const std::string text = shaken(example.text, seed);
         const auto first = format("group/x.roce", text);
         INFO("seed " << seed << "\n" << text);

@@ -57,6 +57,13 @@ inline std::string pcap(std::string_view name) {
     return (source_path("pcaps") / name).string();
 }
 
+// 12 of its 370 packets have findings.
+inline const std::string corrupt = pcap("rxe-write-corrupt.pcap");
+
+inline Options fields_of(const std::string& file, std::vector<std::string> names) {
+    return {.files = {file}, .format = Format::Fields, .fields = std::move(names)};
+}
+
 inline std::string text_of(const std::filesystem::path& path) {
     std::ifstream file(path, std::ios::binary);
     std::ostringstream text;

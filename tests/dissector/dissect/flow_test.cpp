@@ -11,13 +11,8 @@
 namespace veriroce::dissect::test {
 namespace {
 
-const std::string corrupt = pcap("rxe-write-corrupt.pcap");
 const std::string rnr = pcap("rxe-rnr-nak.pcap");
 const std::string rping = pcap("rxe-rping-cm.pcap");
-
-Options fields_of(const std::string& file, std::vector<std::string> names) {
-    return {.files = {file}, .format = Format::Fields, .fields = std::move(names)};
-}
 
 std::vector<std::string> selected_by(const std::string& file, const std::string& filter) {
     Options options = fields_of(file, {"frame.number"});

@@ -13,19 +13,11 @@
 namespace veriroce::dissect::test {
 namespace {
 
-const std::string corrupt = pcap("rxe-write-corrupt.pcap"); // 12 of 370 packets have findings
 const std::string pingpong = pcap("rxe-rc-pingpong.pcap");
 
 Options of(const std::string& file) {
     Options options;
     options.files = {file};
-    return options;
-}
-
-Options fields_of(const std::string& file, std::vector<std::string> names) {
-    Options options = of(file);
-    options.format = Format::Fields;
-    options.fields = std::move(names);
     return options;
 }
 

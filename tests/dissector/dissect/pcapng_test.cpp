@@ -81,8 +81,8 @@ std::string two_sections() {
     return text_of(file.append(second).bytes());
 }
 
-Ran fields_of(const std::string& file, const std::vector<std::string>& fields,
-              const std::string& filter = "") {
+Ran ran_fields(const std::string& file, const std::vector<std::string>& fields,
+               const std::string& filter = "") {
     return ran({.files = {file}, .filter = filter, .format = Format::Fields, .fields = fields});
 }
 
@@ -98,7 +98,7 @@ TEST_CASE("pcapng: sections, interfaces and comments are fields as tshark has th
                                  "3\t1\t0\t\n"
                                  "4\t2\t1\t\n"
                                  "5\t2\t0\tlast\n";
-    const Ran ours = fields_of(file, fields);
+    const Ran ours = ran_fields(file, fields);
     CHECK(ours.code == 0);
     CHECK(ours.out == expected);
     std::string arguments = "-n -r " + file + " -T fields";
@@ -106,9 +106,9 @@ TEST_CASE("pcapng: sections, interfaces and comments are fields as tshark has th
         arguments += " -e " + field;
     CHECK(tshark(arguments) == expected);
     // tshark says "unknown" of one without a name, and gives section 2 the names of section 1.
-    CHECK(fields_of(file, {"frame.interface_name"}).out == "\neth0\neth0\neth1\ntun0\n");
-    CHECK(fields_of(file, {"frame.number"}, "frame.comment contains \"lines\"").out == "2\n");
-    CHECK(fields_of(file, {"frame.number"}, "frame.comment").out == "2\n5\n");
+    CHECK(ran_fields(file, {"frame.interface_name"}).out == "\neth0\neth0\neth1\ntun0\n");
+    CHECK(ran_fields(file, {"frame.number"}, "frame.comment contains \"lines\"").out == "2\n");
+    CHECK(ran_fields(file, {"frame.number"}, "frame.comment").out == "2\n5\n");
 }
 
 TEST_CASE("pcapng: comments are in the tree, in JSON and in CSV", "[dissect]") {
@@ -130,7 +130,7 @@ TEST_CASE("pcapng: what -w wrote as comments, dissect shows again", "[dissect]")
     const TemporaryFolder folder;
     const std::string written = folder.path() / "out.pcapng";
     CHECK(ran({.files = {pcap("rxe-write-corrupt.pcap")}, .write = written}).code == 0);
-    const Ran found = fields_of(written, {"frame.comment"}, "frame.comment");
+    const Ran found = ran_fields(written, {"frame.comment"}, "frame.comment");
     CHECK(lines_of(found.out).size() == 12);
     CHECK(found.out.starts_with("error CRC-01: the ICRC is wrong (found 0x9fb2b1f1, expected "
                                 "0x2d67dd2c), bytes 1078..1081\n"));
@@ -149,7 +149,7 @@ TEST_CASE("pcapng: a packet without a time is written without one, or says that 
     const std::string original = folder.file("simple.pcapng", text_of(file.bytes()));
     const std::string written = folder.path() / "out.pcapng";
     CHECK(ran({.files = {original}, .write = written}).code == 0);
-    const Ran fields = fields_of(written, {"frame.time_epoch", "frame.len", "frame.comment"});
+    const Ran fields = ran_fields(written, {"frame.time_epoch", "frame.len", "frame.comment"});
     const auto lines = lines_of(fields.out);
     const std::string length = std::to_string(wrong.size());
     REQUIRE(lines.size() == 3);
@@ -160,8 +160,8 @@ TEST_CASE("pcapng: a packet without a time is written without one, or says that 
     // In the second file's interface there is no such block either.
     CHECK(ran({.files = {pcap("rxe-atomic.pcap"), original}, .write = written}).code == 0);
     const Ran both =
-        fields_of(written, {"frame.comment"},
-                  "frame.comment == \"the original file has no time for this packet\"");
+        ran_fields(written, {"frame.comment"},
+                   "frame.comment == \"the original file has no time for this packet\"");
     CHECK(lines_of(both.out).size() == 2);
 }
 

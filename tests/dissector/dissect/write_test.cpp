@@ -27,7 +27,7 @@ std::string output_of(const std::string& command) {
     return text;
 }
 
-std::string fields_of(const std::string& file) {
+std::string what_stays(const std::string& file) {
     const Ran result =
         ran({.files = {file},
              .format = Format::Fields,
@@ -60,7 +60,7 @@ TEST_CASE("write: packets and times are kept, findings become comments", "[disse
     CHECK(result.code == 0);
     CHECK(result.out.empty());
     CHECK(result.err.empty());
-    CHECK(fields_of(written) == fields_of(original));
+    CHECK(what_stays(written) == what_stays(original));
     std::size_t with_comments = 0;
     for (const auto& comments : comments_in(written)) {
         if (comments.empty()) continue;
@@ -168,7 +168,7 @@ TEST_CASE("write: with --check and --stats these are printed as well", "[dissect
         ran({.files = {pcap("userspace-peer-rc.pcap")}, .write = written, .stats = true});
     CHECK(stats.code == 0);
     CHECK(stats.out == ran({.files = {pcap("userspace-peer-rc.pcap")}, .stats = true}).out);
-    CHECK(fields_of(written) == fields_of(pcap("userspace-peer-rc.pcap")));
+    CHECK(what_stays(written) == what_stays(pcap("userspace-peer-rc.pcap")));
 }
 
 TEST_CASE("write: to standard output, and to where it cannot be", "[dissect]") {
@@ -183,7 +183,7 @@ TEST_CASE("write: to standard output, and to where it cannot be", "[dissect]") {
     ::close(saved);
     CHECK(result.code == 0);
     CHECK(result.out.empty());
-    CHECK(fields_of(written) == fields_of(pcap("rxe-tc-dscp.pcap")));
+    CHECK(what_stays(written) == what_stays(pcap("rxe-tc-dscp.pcap")));
 
     const std::string nowhere = folder.path() / "none" / "out.pcapng";
     const Ran failed = ran({.files = {pcap("rxe-tc-dscp.pcap")}, .write = nowhere});

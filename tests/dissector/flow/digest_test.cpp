@@ -20,7 +20,7 @@ std::vector<std::byte> bytes_of(const wire::OpcodeInfo& info) {
     return bytes;
 }
 
-Packet packet_of(wire::Bytes bytes) {
+Packet packet_in(wire::Bytes bytes) {
     wire::Envelope envelope;
     envelope.source = *wire::IpAddress::parse("192.0.2.1");
     envelope.destination = *wire::IpAddress::parse("192.0.2.2");
@@ -39,7 +39,7 @@ void for_each_flipped_bit(const wire::OpcodeInfo& info, Check check) {
             if (pad) continue; // they move the end of the payload
             bytes[at] ^= mask;
             INFO(info.title << ", byte " << at << ", bit " << bit);
-            check(packet_of(bytes), at);
+            check(packet_in(bytes), at);
             bytes[at] ^= mask;
         }
     }
@@ -52,7 +52,7 @@ TEST_CASE("flow: a retransmission with another bit in any extended header has an
     for (const wire::OpcodeInfo& info : wire::opcode_table()) {
         if (info.reserved()) continue;
         const std::vector<std::byte> original = bytes_of(info);
-        const std::uint64_t digest = digest_of(packet_of(original));
+        const std::uint64_t digest = digest_of(packet_in(original));
         for_each_flipped_bit(info, [&](const Packet& packet, std::size_t at) {
             const bool pad = at >= original.size() - 2;
             const bool repeated = at >= wire::Bth::kSize && !pad;
@@ -67,12 +67,12 @@ TEST_CASE("flow: a packet with another bit that the ICRC covers is not the packe
         if (info.reserved()) continue;
         const std::vector<std::byte> original = bytes_of(info);
         Deliveries deliveries;
-        deliveries.sent(packet_of(original));
+        deliveries.sent(packet_in(original));
         for_each_flipped_bit(info, [&](const Packet& packet, std::size_t at) {
             const bool masked = at == 4; // FECN, BECN and reserved bits
             CHECK(deliveries.arrived(packet).has_value() == masked);
         });
-        CHECK(deliveries.arrived(packet_of(original)).has_value());
+        CHECK(deliveries.arrived(packet_in(original)).has_value());
     }
 }
 

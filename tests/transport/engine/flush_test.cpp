@@ -7,7 +7,6 @@ using namespace veriroce::engine::test;
 
 namespace {
 
-constexpr std::uint8_t acked = 0x1F;
 constexpr std::uint8_t invalid = 0x61;
 constexpr std::uint8_t access_fault = 0x62;
 constexpr std::uint8_t global = 1;

@@ -25,6 +25,8 @@ inline constexpr wire::Qpn peer_qpn{0x22};
 inline const wire::IpAddress our_address = wire::IpAddress::from_v4(0x0A4D0001);
 inline const wire::IpAddress peer_address = wire::IpAddress::from_v4(0x0A4D0002);
 
+inline constexpr std::uint8_t acked = 0x1F; // the syndrome of an ACK without credits
+
 inline constexpr Access every_right{
     .local_write = true, .remote_write = true, .remote_read = true, .remote_atomic = true};
 

@@ -94,15 +94,15 @@ TEST_CASE("ack policy: delayed, unless something says as much before", "[engine]
 }
 
 TEST_CASE("responder: a duplicate that asks for no ACK gets one or not", "[engine][RSP-11]") {
-    const bool acked = GENERATE(true, false);
-    Lab lab(choosing({.duplicate_without_ack_request_is_acked = acked}));
+    const bool answered = GENERATE(true, false);
+    Lab lab(choosing({.duplicate_without_ack_request_is_acked = answered}));
     write(lab, 0);
     lab.drain();
     wire::Packet again = lab.packet("RDMA_WRITE_ONLY", rq_psn);
     again.reth.dma_length = 4;
     again.bth.ack_request = false;
     lab.receive(again, pattern(4));
-    CHECK(lab.drain().size() == (acked ? 1 : 0));
+    CHECK(lab.drain().size() == (answered ? 1 : 0));
 }
 
 TEST_CASE("responder: a duplicate lets a gap be NAKed anew, by option", "[engine][RSP-03]") {

@@ -11,7 +11,6 @@ using namespace veriroce::engine::test;
 
 namespace {
 
-constexpr std::uint8_t acked = 0x1F;
 constexpr std::uint8_t sequence_nak = 0x60;
 constexpr std::uint8_t invalid_request = 0x61;
 

@@ -7,8 +7,6 @@ using namespace veriroce::engine::test;
 
 namespace {
 
-constexpr std::uint8_t acked = 0x1F;
-
 // Two QPs on one shared queue, beside the lab's own QP.
 struct Shared : Lab {
     SrqId srq;

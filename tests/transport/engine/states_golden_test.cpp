@@ -13,8 +13,8 @@ using namespace veriroce::engine::test;
 
 namespace {
 
-constexpr std::array states{QpState::Reset, QpState::Init, QpState::Rtr,
-                            QpState::Rts,   QpState::Sqd,  QpState::Err};
+constexpr std::array golden_states{QpState::Reset, QpState::Init, QpState::Rtr,
+                                   QpState::Rts,   QpState::Sqd,  QpState::Err};
 
 // A QP in a state, with what the state lets it have: two receives, a READ that the peer did on it
 // (PSN 1000), and a WRITE and a READ of its own on their way (PSN 2000 and 2001).
@@ -239,7 +239,7 @@ std::string matrix() {
            "receives of 64 bytes (1, 2), has answered the peer's READ at PSN 1000, and in RTS and\n"
            "SQD a WRITE (11, PSN 2000) and a READ (12, PSN 2001) of its own are on their way.\n"
            "Written by tests/transport/engine/states_golden_test.cpp.\n";
-    for (const QpState state : states) {
+    for (const QpState state : golden_states) {
         out << '\n' << name_of(state) << '\n';
         describe(out, state, "verbs and time", verbs());
         describe(out, state, "requests", requests());

@@ -65,7 +65,6 @@ inline std::uint8_t answer_to_write(Lab& lab, wire::Rkey key, std::uint64_t addr
     return lab.one().syndrome();
 }
 
-inline constexpr std::uint8_t acked = 0x1F;
 inline constexpr std::uint8_t access_nak = 0x62;
 
 } // namespace veriroce::engine::test

@@ -9,9 +9,6 @@ namespace {
 
 using veriroce::wire::Field;
 
-constexpr std::size_t ip = 14;
-constexpr std::size_t bth4 = 42;
-
 Frame after(const Action& action, const Frame& frame, std::int64_t psn = 0) {
     Wire wire({{.action = action}});
     const Decision decision = wire.pass(frame, psn);

@@ -16,9 +16,7 @@ namespace {
 
 using std::chrono::microseconds;
 
-constexpr std::size_t ip = 14;
 constexpr std::size_t udp = 34;
-constexpr std::size_t bth = 42;
 
 // RFC 1071, of the 20 bytes of an IPv4 header.
 void put_ip_checksum(Frame& frame) {
@@ -52,7 +50,7 @@ Frame corrupted_id() {
 
 Frame truncated() {
     Frame frame = send(0);
-    frame.resize(bth + 20);
+    frame.resize(bth4 + 20);
     frame[udp + 4] = std::byte{0};
     frame[udp + 5] = std::byte{8 + 20};
     frame[ip + 2] = std::byte{0};
@@ -128,10 +126,10 @@ std::vector<Row> rows() {
         {"reorder by=2 when psn=0", 3, {{}, untouched(1), {{send(2)}, {send(0)}}}},
         {"hold until psn=2 when psn=0", 3, {{}, untouched(1), {{send(2)}, {send(0)}}}},
         // Bit 7 of a byte is the first; PSN 0 of these packets is 0xFFFFFE.
-        {"corrupt bit=319 when psn=0", 1, {{{with_byte(send(0), bth + 11, 0xFF)}}}},
-        {"corrupt byte=38 when psn=0", 1, {{{with_byte(send(0), bth + 10, 0x00)}}}},
+        {"corrupt bit=319 when psn=0", 1, {{{with_byte(send(0), bth4 + 11, 0xFF)}}}},
+        {"corrupt byte=38 when psn=0", 1, {{{with_byte(send(0), bth4 + 10, 0x00)}}}},
         {"corrupt byte=5 when psn=0", 1, {{{corrupted_id()}}}},
-        {"corrupt field=tver when psn=0", 1, {{{with_byte(send(0), bth + 1, 0x0F)}}}},
+        {"corrupt field=tver when psn=0", 1, {{{with_byte(send(0), bth4 + 1, 0x0F)}}}},
         {"corrupt bit=319 icrc=good when psn=0", 1, {{{send(1)}}}}, // the last bit of the PSN
         {"rewrite psn=1 when psn=0", 1, {{{send(1)}}}},
         {"rewrite invert=psn:0 when psn=0", 1, {{{send(1)}}}},

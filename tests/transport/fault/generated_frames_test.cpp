@@ -6,13 +6,7 @@ namespace {
 
 using veriroce::wire::Field;
 
-constexpr std::size_t bth4 = 42;
-
-constexpr Selector only(std::int64_t psn) {
-    return {.psn = Range{psn, psn}};
-}
-
-std::uint8_t opcode(std::string_view name) {
+std::uint8_t opcode_byte(std::string_view name) {
     return *veriroce::wire::opcode_by_name(name);
 }
 
@@ -46,7 +40,7 @@ TEST_CASE("fault: a replay from before the first packet has not fired", "[fault]
 TEST_CASE("fault: a forged packet goes on behind the one that it is made from", "[fault]") {
     for (const bool v6 : {false, true}) {
         const std::size_t bth = v6 ? bth4 + 20 : bth4;
-        Wire wire({{.action = Forge{.packet = {.opcode = opcode("ACKNOWLEDGE"),
+        Wire wire({{.action = Forge{.packet = {.opcode = opcode_byte("ACKNOWLEDGE"),
                                                .fields = {{Field::Psn, std::uint64_t{4}},
                                                           {Field::Msn, std::uint64_t{7}}}}}}});
         const Frame before = packet("SEND_ONLY", 1, v6);
@@ -57,7 +51,7 @@ TEST_CASE("fault: a forged packet goes on behind the one that it is made from", 
         CHECK(decision.emissions[1].from == End::B);
         CHECK(good(made));
         CHECK(std::equal(made.begin(), made.begin() + 14, before.begin())); // the same way
-        CHECK(veriroce::wire::load_u8(made, bth) == opcode("ACKNOWLEDGE"));
+        CHECK(veriroce::wire::load_u8(made, bth) == opcode_byte("ACKNOWLEDGE"));
         CHECK(veriroce::wire::load_u24(made, bth + 5) == qpn);
         // PSNs count from the first, which is 0xFFFFFE here.
         CHECK(veriroce::wire::load_u24(made, bth + 9) == 0x000002);
@@ -66,7 +60,7 @@ TEST_CASE("fault: a forged packet goes on behind the one that it is made from", 
 }
 
 TEST_CASE("fault: a forged answer goes back to the sender", "[fault]") {
-    const Forge nak{.packet = {.opcode = opcode("ACKNOWLEDGE"),
+    const Forge nak{.packet = {.opcode = opcode_byte("ACKNOWLEDGE"),
                                .fields = {{Field::Syndrome, std::uint64_t{0x60}}}},
                     .to = ForgeTo::Sender};
     Wire wire({{.action = nak, .selector = only(1)}});
@@ -91,7 +85,7 @@ TEST_CASE("fault: a forged answer goes back to the sender", "[fault]") {
 }
 
 TEST_CASE("fault: a packet cannot be forged with fields that it does not have", "[fault]") {
-    Wire wire({{.action = Forge{.packet = {.opcode = opcode("ACKNOWLEDGE"),
+    Wire wire({{.action = Forge{.packet = {.opcode = opcode_byte("ACKNOWLEDGE"),
                                            .fields = {{Field::Rkey, std::uint64_t{1}}}}}}});
     CHECK(wire.pass(packet("SEND_ONLY", 0), 0).untouched);
     CHECK(wire.injector.fired(0).fired == 0);

@@ -7,10 +7,6 @@ namespace {
 using std::chrono::microseconds;
 using std::chrono::milliseconds;
 
-constexpr Selector only(std::int64_t psn) {
-    return {.psn = Range{psn, psn}};
-}
-
 OpcodeSet acknowledges() {
     OpcodeSet set;
     set.set(*veriroce::wire::opcode_by_name("ACKNOWLEDGE"));

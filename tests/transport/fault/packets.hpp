@@ -16,6 +16,10 @@ using Frame = std::vector<std::byte>;
 inline constexpr std::uint32_t first_psn = 0xFFFFFE; // so that PSNs wrap in the tests
 inline constexpr std::uint32_t qpn = 0x11;
 
+// Offsets into them, the BTH over IPv4.
+inline constexpr std::size_t ip = 14;
+inline constexpr std::size_t bth4 = 42;
+
 // A packet with this opcode, PSN from the first, and a payload of offsets.
 inline Frame packet(std::string_view opcode, std::int64_t psn, bool v6 = false,
                     std::size_t payload_bytes = 64) {
@@ -66,6 +70,10 @@ class Wire {
     Injector injector;
     wire::Instant now;
 };
+
+constexpr Selector only(std::int64_t psn) {
+    return {.psn = Range{psn, psn}};
+}
 
 inline Rule drop_when(Selector selector) {
     return {.action = Drop{}, .selector = std::move(selector)};

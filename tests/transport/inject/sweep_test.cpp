@@ -12,7 +12,7 @@ namespace {
 using namespace std::chrono_literals;
 
 // A frame of the requester 10.0.0.1 or the responder 10.0.0.2.
-std::vector<std::byte> frame(std::string_view opcode, std::uint32_t psn, std::size_t bytes) {
+std::vector<std::byte> sized_frame(std::string_view opcode, std::uint32_t psn, std::size_t bytes) {
     wire::Packet packet;
     packet.bth.opcode = *wire::opcode_by_name(opcode);
     const bool response = wire::opcode_info(packet.bth.opcode).response();
@@ -90,8 +90,8 @@ TEST_CASE("sweep: each step counts what was delivered in it", "[inject]") {
             bump.sent();
             return passed;
         };
-        if (pass(End::A, frame("SEND_ONLY", psn, 1'000)) &&
-            pass(End::B, frame("ACKNOWLEDGE", psn, 0))) {
+        if (pass(End::A, sized_frame("SEND_ONLY", psn, 1'000)) &&
+            pass(End::B, sized_frame("ACKNOWLEDGE", psn, 0))) {
             const auto step = static_cast<std::size_t>((now - began) / 100ms);
             if ((now - began) % 100ms >= 20ms) ++steps_delivered[step];
             ++psn;
