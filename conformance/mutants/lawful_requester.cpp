@@ -98,7 +98,7 @@ constexpr std::array kOddities{
            .description = "The first resends come after 4, 8, 16 ms and so on, whatever T is.",
            .traits = "adaptive_retransmission",
            .behaviour = {.adaptive_timeout = 4ms}},
-    Mutant{.name = "adaptive_timeout_of_2_ms",
+    Mutant{.name = "adaptive_timeout_of_two_ms",
            .rule = "TMO-08",
            .description = "The first resends come after 2, 4, 8 ms and so on, whatever T is.",
            .traits = "adaptive_retransmission",
