@@ -55,6 +55,24 @@ TEST_CASE("explorer: no line of a dialogue is too long for a script", "[explorer
     }
 }
 
+// REQ-31: a requester that tries again sends the same bytes.
+TEST_CASE("explorer: the tester's engine sends from memory that nothing changes", "[explorer]") {
+    const Reach reach = reach_of(VirtualTestbed(right_engine()).environment({}));
+    std::size_t posts = 0;
+    for (std::uint64_t seed = 500'000; seed < 500'100; ++seed) {
+        std::istringstream lines(dialogue_of(seed, reach).text);
+        for (std::string line; std::getline(lines, line);) {
+            const bool sends =
+                line.find(" SEND") != std::string::npos || line.find("WRITE") != std::string::npos;
+            if (!line.starts_with("tester post") || !sends) continue;
+            ++posts;
+            INFO(seed << ": " << line);
+            CHECK(line.find("local=r") == std::string::npos);
+        }
+    }
+    CHECK(posts > 50);
+}
+
 TEST_CASE("explorer: in virtual time two plays of a seed are equal to the byte", "[explorer]") {
     const auto packets_of = [](std::uint64_t seed) {
         VirtualTestbed device(right_engine());
