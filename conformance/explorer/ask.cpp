@@ -460,7 +460,10 @@ void unready(Sketch& sketch, Qp& qp) {
     message.from = sketch.constant(message.bytes);
     const std::vector<std::string> packets = packets_of(sketch, qp, message, qp.psn);
     const bool fits = packets.front().size() + kAfterTimer.size() <= kColumns;
-    if (!fits || (write && (!message.immediate || packets.size() > 1))) return legal(sketch, qp);
+    // A WRITE lacks its receive at the last packet only.
+    const bool unready_at_once =
+        !write || (message.immediate && sketch.packets_of(message.bytes) <= 1);
+    if (!fits || !unready_at_once) return legal(sketch, qp);
     queue(qp, packets);
     qp.pending.push_back(fmt::format("{}RNR_NAK psn={}", expects(qp), qp.psn));
     // Meanwhile duplicates are answered, and what follows is dropped.
