@@ -134,6 +134,11 @@ TEST_CASE("explorer: no lawful oddity raises an alarm", "[explorer][mutants]") {
     }
 }
 
+TEST_CASE("explorer: a refused message may have taken a shared receive", "[explorer][mutants]") {
+    const auto& oddity = *mutants::find("in_range_part_always_written");
+    CHECK(blame(engine_of(oddity), 920'433, 1).empty());
+}
+
 TEST_CASE("explorer: a finding is a script that fails on the defect and passes on a right device",
           "[explorer][mutants]") {
     VirtualTestbed device(engine_of(*mutants::find("duplicate_send_executed_again")));
