@@ -460,7 +460,10 @@ void unready(Sketch& sketch, Qp& qp) {
     message.from = sketch.constant(message.bytes);
     const std::vector<std::string> packets = packets_of(sketch, qp, message, qp.psn);
     const bool fits = packets.front().size() + kAfterTimer.size() <= kColumns;
-    if (!fits || (write && (!message.immediate || packets.size() > 1))) return legal(sketch, qp);
+    // A WRITE lacks its receive at the last packet only.
+    const bool unready_at_once =
+        !write || (message.immediate && sketch.packets_of(message.bytes) <= 1);
+    if (!fits || !unready_at_once) return legal(sketch, qp);
     queue(qp, packets);
     qp.pending.push_back(fmt::format("{}RNR_NAK psn={}", expects(qp), qp.psn));
     // Meanwhile duplicates are answered, and what follows is dropped.
@@ -682,6 +685,8 @@ void illegal(Sketch& sketch, Qp& qp) {
     for (const std::string& packet : found.packets)
         qp.pending.push_back(sends(qp) + packet);
     qp.pending.back() += " ackreq";
+    // The refused message may have taken a receive (N-14).
+    if (qp.shared && sketch.shared_receives() > 0) --sketch.shared_receives();
     const std::size_t before = qp.pending.size();
     if (found.certain) expect(sketch, qp, 50, fmt::format("dut    state {}ERR", of(qp)));
     qp.close();

@@ -94,17 +94,18 @@ std::string pieces(Sketch& sketch, const Qp& qp, const Work& work, bool of_dut, 
         return remote ? fmt::format(" len=0 remote={}", there) : " len=0";
     }
     const std::uint32_t domain = qp.domain;
-    std::string far =
-        fmt::format("r[{} +{}]", work.atomic ? sketch.atomic_far() : sketch.far(bytes), bytes);
     if (of_dut) {
+        const std::uint64_t far = work.atomic ? sketch.atomic_far() : sketch.far(bytes);
         return fmt::format(" {}{}", own_pieces(sketch, qp, work, bytes, one),
-                           remote ? " remote=" + far : "");
+                           remote ? fmt::format(" remote=r[{} +{}]", far, bytes) : "");
     }
-    if (work.brings) far = fmt::format("p[{} +{}]", sketch.near(bytes), bytes);
-    if (!remote) return fmt::format(" local={}", far);
+    // REQ-31: the tester may have to send the same bytes again, so nothing else writes to them.
+    const std::string local = work.brings ? fmt::format("p[{} +{}]", sketch.near(bytes), bytes)
+                                          : fmt::format("u[{} +{}]", sketch.constant(bytes), bytes);
+    if (!remote) return fmt::format(" local={}", local);
     const std::uint64_t target =
         work.atomic ? sketch.atomic_target(domain) : sketch.target(domain, bytes);
-    return fmt::format(" local={} remote=t{}[{} +{}]", far, domain, target, bytes);
+    return fmt::format(" local={} remote=t{}[{} +{}]", local, domain, target, bytes);
 }
 
 // One work request of either side; its receive is there, or comes later (RNR-01).

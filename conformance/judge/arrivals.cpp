@@ -43,7 +43,7 @@ void Arrivals::acknowledged(wire::Psn before, wire::Psn sent) {
         if (unplaced) remember({.low = sure_, .high = most_});
         return;
     }
-    lowest_again_.reset();
+    if (lowest_again_ && behind(*lowest_again_, before)) lowest_again_.reset();
     if (waits_ ? !behind(before, sure_) && before != sure_ : behind(sure_, before)) {
         sure_ = before;
         waits_ = false;

@@ -56,7 +56,7 @@ class Arrivals {
     bool known_ = false;
     bool unplaced_ = false;                 // something came while or before it was not known
     bool waits_ = false;                    // since an RNR NAK
-    std::optional<wire::Psn> lowest_again_; // of those that came again since anything was answered
+    std::optional<wire::Psn> lowest_again_; // of those that came again and have no answer since
     wire::Psn sure_;
     wire::Psn most_;
     std::array<Range, 8> missed_{}; // the oldest first

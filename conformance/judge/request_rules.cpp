@@ -184,8 +184,13 @@ void judge_request(const Context& context) {
     judge_open_reads(context);
     Notes& notes = *context.notes;
     const flow::Packet& packet = context.packet;
-    if (again(context.seen.kind)) notes.repeat = Notes::Repeat{packet.psn(), packet.number};
-    if (context.seen.kind == Class::Forgotten) notes.unfollowed = true;
+    const bool forgotten = context.seen.kind == Class::Forgotten;
+    // RSP-08: the history is shorter than the window of duplicates.
+    const bool before_history =
+        forgotten && wire::distance(packet.psn(), context.stream().next()) > 0;
+    if (again(context.seen.kind) || before_history)
+        notes.repeat = Notes::Repeat{packet.psn(), packet.number};
+    if (forgotten) notes.unfollowed = true;
     if (notes.sequence_nak) {
         const std::int32_t ahead = wire::distance(notes.sequence_nak->psn, packet.psn());
         if (ahead == 0) notes.sequence_nak->resent = true;

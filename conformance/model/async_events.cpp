@@ -81,7 +81,9 @@ void AsyncEvents::limit(const Call& call) {
         const auto& all = posted_.shared(srq);
         const auto left = std::ranges::count(all, false, &ReceiveWork::polled);
         const bool below = static_cast<std::uint64_t>(left) < limit.value;
-        if (!below) limit.armed = true;
+        // A receive that no completion has shown may be taken already.
+        const bool enough = all.size() >= takers_[srq] + limit.value;
+        if (!below && enough) limit.armed = true;
         if (below && limit.armed && !limit.reached) limit.reached = call.answered;
     }
 }
@@ -170,6 +172,8 @@ void AsyncEvents::reached(const Qp& qp, const Packet& packet) {
     seen.reached = true;
     const wire::OpcodeInfo& info = packet.packet->info();
     if (!info.request()) return;
+    const bool begins_send = info.operation == wire::Operation::Send && info.starts_message();
+    if (qp.srq && (begins_send || info.immediate())) ++takers_[*qp.srq];
     const std::uint32_t psn = packet.packet->bth.psn.value();
     // Whatever came with this PSN may be the request that the device refuses.
     const auto [known, first] = seen.without_receive.emplace(psn, uses_no_receive(info));

@@ -67,9 +67,11 @@ class AsyncEvents {
     std::map<dut::QpHandle, Seen> seen_;
     struct Limit {
         std::uint32_t value = 0;
-        bool armed = false; // there were receives enough
+        bool armed = false; // there were surely receives enough
         std::optional<wire::Instant> reached;
     };
+    // Packets of the tester that may have taken a receive of a shared queue.
+    std::map<dut::SrqHandle, std::uint64_t> takers_;
     std::set<dut::SrqHandle> limited_;       // shared queues that ever had a limit
     std::map<dut::SrqHandle, Limit> limits_; // that no event has told
     wire::Instant asked_at_;                 // when the device was last asked for events

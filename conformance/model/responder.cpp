@@ -276,7 +276,9 @@ void ResponderChecks::acknowledge(PacketLog& log, const wire::Packet& answer, st
         log.add("ACK-07", Must, "msn", fmt::format("msn must not go back from {}", *state.msn),
                 fmt::format("msn is {}", msn));
     }
-    state.msn = msn;
+    // The answer to a duplicate counts later messages too, and may overtake their own answers.
+    const bool newest = !state.acknowledged || psn > *state.acknowledged;
+    if (newest || !state.repeated) state.msn = msn;
     state.acknowledged = std::max(state.acknowledged.value_or(psn), psn);
 }
 

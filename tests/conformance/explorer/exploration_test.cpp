@@ -55,6 +55,47 @@ TEST_CASE("explorer: no line of a dialogue is too long for a script", "[explorer
     }
 }
 
+// RNR-01: a WRITE takes its receive at its last packet, whose PSN the RNR NAK has.
+TEST_CASE("explorer: only a WRITE of one packet lacks its receive at its first PSN", "[explorer]") {
+    const Reach reach = reach_of(VirtualTestbed(right_engine()).environment({}));
+    std::size_t refusals = 0;
+    for (std::uint64_t seed = 547'000; seed < 548'000; ++seed) {
+        std::istringstream lines(dialogue_of(seed, reach).text);
+        std::map<std::string, std::string> latest; // request of each QP
+        for (std::string line; std::getline(lines, line);) {
+            const std::size_t way = line.find_first_of("<>");
+            if (way > 2) continue;
+            std::string& request = latest[line.substr(0, way)];
+            if (line[way] == '>') {
+                request = line;
+            } else if (line.find("< RNR_NAK") != std::string::npos) {
+                ++refusals;
+                INFO(seed << ": " << request);
+                CHECK(request.find("> RDMA_WRITE_WITH_IMM") == std::string::npos);
+            }
+        }
+    }
+    CHECK(refusals > 50);
+}
+
+// REQ-31: a requester that tries again sends the same bytes.
+TEST_CASE("explorer: the tester's engine sends from memory that nothing changes", "[explorer]") {
+    const Reach reach = reach_of(VirtualTestbed(right_engine()).environment({}));
+    std::size_t posts = 0;
+    for (std::uint64_t seed = 500'000; seed < 500'100; ++seed) {
+        std::istringstream lines(dialogue_of(seed, reach).text);
+        for (std::string line; std::getline(lines, line);) {
+            const bool sends =
+                line.find(" SEND") != std::string::npos || line.find("WRITE") != std::string::npos;
+            if (!line.starts_with("tester post") || !sends) continue;
+            ++posts;
+            INFO(seed << ": " << line);
+            CHECK(line.find("local=r") == std::string::npos);
+        }
+    }
+    CHECK(posts > 50);
+}
+
 TEST_CASE("explorer: in virtual time two plays of a seed are equal to the byte", "[explorer]") {
     const auto packets_of = [](std::uint64_t seed) {
         VirtualTestbed device(right_engine());
@@ -91,6 +132,11 @@ TEST_CASE("explorer: no lawful oddity raises an alarm", "[explorer][mutants]") {
         CHECK(blame(std::move(device), seed, 2).empty());
         seed += 10;
     }
+}
+
+TEST_CASE("explorer: a refused message may have taken a shared receive", "[explorer][mutants]") {
+    const auto& oddity = *mutants::find("in_range_part_always_written");
+    CHECK(blame(engine_of(oddity), 920'433, 1).empty());
 }
 
 TEST_CASE("explorer: a finding is a script that fails on the defect and passes on a right device",

@@ -146,6 +146,17 @@ TEST_CASE("judge: a NAK after an RNR NAK that an early retry overtook", "[judge]
     CHECK(judged(at(kB), {one, two, retry, three, refused, nak}) == kNothing);
     CHECK(judged(at(kB), {one, two, three, refused, nak}) == certain("RSP-02"));
     CHECK(judged(at(kB), {one, retry, refused, nak}) == certain("RSP-02")); // nothing is ahead
+    // An ACK of what came before them leaves the retry open.
+    const auto before = wire.from_a(kSendOnly, 99);
+    const std::vector packets{before,
+                              one,
+                              two,
+                              retry,
+                              three,
+                              wire.ack(99, 1),
+                              wire.answer(100, 1, wire::Syndrome::rnr(10)),
+                              wire.nak(101, 2, NakCode::PsnSequence)};
+    CHECK(judged(at(kB, {.first_psn = wire::Psn(99)}), packets) == kNothing);
 }
 
 TEST_CASE("judge LEN-07, RSP-09: PSNs behind a READ", "[judge][LEN-07][RSP-09]") {

@@ -76,6 +76,23 @@ TEST_CASE("judge ACK-04: ACKs do not go back without a duplicate", "[judge][ACK-
     CHECK(judged(connected(), ghost) == kNothing);
 }
 
+TEST_CASE("judge ACK-04: a duplicate may be older than the history", "[judge][ACK-04]") {
+    const auto found = [](bool repeated) {
+        Wire wire;
+        std::vector<flow::Packet> packets;
+        constexpr std::uint32_t kSends = 4000;
+        for (std::uint32_t i = 0; i < kSends; ++i) {
+            packets.push_back(wire.from_a(kSendOnly, 100 + i));
+            packets.push_back(wire.ack(100 + i, i + 1));
+        }
+        if (repeated) packets.push_back(wire.from_a(kSendOnly, 100));
+        packets.push_back(wire.ack(100 + kSends - 2, kSends));
+        return judged(connected(), std::move(packets));
+    };
+    CHECK(found(true) == kNothing);
+    CHECK(found(false) == certain("ACK-04"));
+}
+
 TEST_CASE("judge ACK-06: only defined syndromes", "[judge][ACK-06]") {
     Wire wire;
     const auto first = wire.from_a(kSendOnly, 100);

@@ -124,6 +124,31 @@ TEST_CASE("events: the limit of a shared queue is told", "[model][N-16]") {
     CHECK(found(0, 1, false) == "");
 }
 
+TEST_CASE("events: a limit that is set when too few receives are left need not be told",
+          "[model][N-16]") {
+    const auto found = [](bool taken_before) {
+        constexpr dut::SrqHandle srq{4};
+        Scene scene;
+        scene.story.setting.dut.capabilities = {"events"};
+        std::get<dut::QpCreate>(scene.story.calls[1].request).srq = srq;
+        scene.call(dut::SrqCreate{}, dut::SrqCreated{.srq = srq});
+        dut::SrqPost post{.srq = srq};
+        post.requests.push_back({.id = 1, .sge = {}});
+        scene.call(post, dut::Posted{1});
+        const dut::SrqModify limit{.srq = srq, .limit = 1};
+        if (!taken_before) scene.call(limit, dut::Done{});
+        scene.sent("SEND_ONLY", 0);
+        scene.acknowledged(0);
+        if (taken_before) scene.call(limit, dut::Done{});
+        scene.polled({.id = 1, .queue = wire::Queue::Receive, .opcode = wire::WcOpcode::Recv});
+        raised(scene, {});
+        raised(scene, {});
+        return scene.found();
+    };
+    CHECK(found(true) == "");
+    CHECK(found(false) == "N-16 event (should)");
+}
+
 TEST_CASE("events: the first packet in RTR raises COMM_EST", "[model][STA-04]") {
     const auto in_rtr = [](const std::vector<Type>& types) {
         OwnerScene scene(wire::QpType::Rc, wire::QpState::Rtr);

@@ -126,6 +126,21 @@ TEST_CASE("model: an ACK does not go back without a duplicate", "[model][ACK-04]
     CHECK(scene.found() == "ACK-04 psn");
 }
 
+TEST_CASE("model: the MSN of a duplicate's answer may count messages answered after it",
+          "[model][ACK-07]") {
+    const auto found = [](bool repeated) {
+        Scene scene = scene_of_sends();
+        scene.acknowledged(0, 1);
+        if (repeated) scene.sent("SEND_ONLY", 0);
+        scene.acknowledged(0, 3);
+        scene.acknowledged(1, 2);
+        scene.acknowledged(2, 3);
+        return scene.found();
+    };
+    CHECK(found(true) == "");
+    CHECK(found(false) == "ACK-07 msn");
+}
+
 TEST_CASE("model: only defined syndromes are sent", "[model][ACK-06]") {
     CHECK(found_with_ack(2, 3, {0x9F}) == "ACK-06 syndrome");
     CHECK(found_with_ack(2, 3, {0x5F}) == "ACK-06 syndrome");
