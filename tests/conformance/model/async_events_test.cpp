@@ -128,7 +128,7 @@ TEST_CASE("events: a limit that is set when too few receives are left need not b
           "[model][N-16]") {
     const auto found = [](bool taken_before) {
         constexpr dut::SrqHandle srq{4};
-        Scene scene;
+        OwnerScene scene;
         scene.story.setting.dut.capabilities = {"events"};
         std::get<dut::QpCreate>(scene.story.calls[1].request).srq = srq;
         scene.call(dut::SrqCreate{}, dut::SrqCreated{.srq = srq});
