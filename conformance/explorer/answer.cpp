@@ -351,7 +351,7 @@ void refuse(Sketch& sketch, Qp& qp) {
     const auto at =
         message ? asked.acknowledged + static_cast<std::int64_t>(sketch.random().below(rest))
                 : std::int64_t{0};
-    asked.acknowledged = at;
+    asked.acknowledged = std::max(asked.acknowledged, at);
     sketch.say(fmt::format("{}NAK psn={} code=PSN_SEQUENCE", sends(qp), asked.first_psn + at));
     qp.retry(1);
     meanwhile(sketch, qp);
@@ -364,7 +364,7 @@ void refuse(Sketch& sketch, Qp& qp) {
 }
 
 // A few responses that follow each other arrive, from anywhere in the READ.
-void send_some_responses(Sketch& sketch, const Qp& qp, const Asked& asked) {
+void send_some_responses(Sketch& sketch, const Qp& qp, Asked& asked) {
     constexpr std::int64_t most = 3;
     const std::uint64_t mtu = sketch.mtu();
     const auto below = [&](std::int64_t limit) {
@@ -373,6 +373,7 @@ void send_some_responses(Sketch& sketch, const Qp& qp, const Asked& asked) {
     const std::int64_t first = sketch.percent(50) ? 0 : below(asked.packets);
     const std::int64_t count = std::min(1 + below(most), asked.packets - first);
     if (first == 0 && count == asked.packets) return;
+    if (first == 0) asked.acknowledged = std::max(asked.acknowledged, count);
     for (std::int64_t i = first; i < first + count; ++i) {
         const std::string_view place = i == 0                   ? "FIRST"
                                        : i + 1 == asked.packets ? "LAST"
@@ -451,7 +452,8 @@ void exhaust(Sketch& sketch, Qp& qp) {
     if (!certain) return answer_first(sketch, qp);
     Asked& asked = qp.open.front();
     await_request(sketch, qp, asked);
-    const bool unready = qp.rnr_retries < kForEver && sketch.percent(50);
+    // What has a part of its answer is not refused any more: the device ignores such an RNR NAK.
+    const bool unready = qp.rnr_retries < kForEver && asked.acknowledged == 0 && sketch.percent(50);
     for (int i = 0; unready && i <= qp.rnr_retries; ++i) {
         sketch.say(fmt::format("{}RNR_NAK psn={} timer=1", sends(qp), asked.first_psn));
         sketch.wait(kWait);

@@ -230,6 +230,7 @@ void Completions::after_failure(const Polled& polled) {
     std::uint32_t& failed = send ? polled.qp->sends_failed : polled.qp->receives_failed;
     const bool before = failed > 0;
     if (status != wire::WcStatus::Success) ++failed;
+    if (send && status == wire::WcStatus::RetryExcErr) polled.qp->gave_up = true;
     const std::string measured = fmt::format("status is {}", wire::name_of(status));
     if (!send && polled.qp->srq) {
         // The receive in progress may fail; those in the queue belong to other QPs as well.
@@ -298,9 +299,13 @@ void Completions::failed(const Polled& polled, const Evidence& evidence, bool so
         return wrong_status(polled, "REQ-16", "the peer sent no NAK with this code");
     }
     const Evidence::Nak* fatal = first_fatal(evidence);
-    // The NAK was lost on its way, or the timer expired before it came.
-    const bool gave_up = status == RetryExcErr && fatal != nullptr &&
-                         (!setting_.exact || timer_may_expire(setting_, *polled.qp, fatal->quiet));
+    // The NAK was lost on its way, or the timer expired before it came, perhaps with an earlier
+    // request.
+    const bool flushed = status == WrFlushErr && polled.qp->gave_up;
+    const bool timed_out =
+        status == RetryExcErr && fatal != nullptr &&
+        (!setting_.exact || timer_may_expire(setting_, *polled.qp, fatal->quiet));
+    const bool gave_up = flushed || timed_out;
     if (fatal != nullptr && names(*fatal, work) && status != status_of(fatal->syndrome) &&
         !gave_up) {
         return refused(polled, *fatal);

@@ -120,6 +120,7 @@ void Posted::modified(Qp& qp, const dut::QpAttributes& change) {
         qp.receives_done = 0;
         qp.sends_failed = 0;
         qp.receives_failed = 0;
+        qp.gave_up = false;
         qp.receives_taken = 0;
         qp.reported.reset();
         qp.life = ++lives_;

@@ -68,6 +68,7 @@ struct Qp {
     std::size_t receives_done = 0;
     std::uint32_t sends_failed = 0; // completions with an error, of this life
     std::uint32_t receives_failed = 0;
+    bool gave_up = false;                  // one of the sends completed with RETRY_EXC_ERR
     std::size_t receives_taken = 0;        // how many the device has surely taken
     std::optional<wire::QpState> reported; // by the last answer to qp_query
 

@@ -79,6 +79,7 @@ void ResponderChecks::take(const Packet& packet, const Connection& connection) {
     sent.always_receives = sent.always_receives && ends && info.consumes_receive();
     sent.always_answered = sent.always_answered && answered;
     sent.ever_answered = sent.ever_answered || answered;
+    sent.rnr_timer = connection.attributes.min_rnr_timer;
     // RDR-07: what begins before the newest answer is no request of its own.
     const bool behind = state.acknowledged && psn <= *state.acknowledged;
     if (fresh && answered && !behind) state.unanswered.insert(psn);
@@ -157,6 +158,7 @@ void ResponderChecks::check(const Packet& packet, const Connection& connection) 
     const std::int64_t psn = connection.peer_psn(answer.bth.psn);
     const bool has_aeth = answer.headers.has(wire::Header::Aeth);
     if (has_aeth && !syndrome(log, answer, connection)) return;
+    if (has_aeth) rnr_timer(log, answer, psn, connection, state);
     position(log, answer, psn, state);
     if (has_aeth) msn(log, answer, psn, state);
     const Operation operation = answer.info().operation;
@@ -175,6 +177,21 @@ void ResponderChecks::check(const Packet& packet, const Connection& connection) 
     }
 }
 
+// RNR-07. What refuses a request that came before the last change may have the timer of that time.
+void ResponderChecks::rnr_timer(PacketLog& log, const wire::Packet& answer, std::int64_t psn,
+                                const Connection& connection, const State& state) const {
+    const wire::Syndrome syndrome = answer.aeth.syndrome;
+    const auto configured = connection.attributes.min_rnr_timer;
+    if (syndrome.kind() != AckKind::RnrNak || !configured) return;
+    const auto sent = state.sent.find(psn);
+    const std::optional<std::uint8_t> before =
+        sent == state.sent.end() ? configured : sent->second.rnr_timer.value_or(*configured);
+    const wire::Duration shortest = std::min(wire::rnr_time(*configured), wire::rnr_time(*before));
+    if (wire::rnr_time(syndrome.code()) >= shortest) return;
+    log.add("RNR-07", Must, "timer", fmt::format("timer must be {} or a longer one", *configured),
+            fmt::format("timer is {}", syndrome.code()));
+}
+
 bool ResponderChecks::syndrome(PacketLog& log, const wire::Packet& answer,
                                const Connection& connection) const {
     const wire::Syndrome syndrome = answer.aeth.syndrome;
@@ -188,14 +205,6 @@ bool ResponderChecks::syndrome(PacketLog& log, const wire::Packet& answer,
     if (answer.info().operation != Operation::Acknowledge && syndrome.kind() != AckKind::Ack) {
         log.add("ACK-06", Must, "syndrome", "the AETH of a response with data is an ACK",
                 fmt::format("syndrome is 0x{:02X}", syndrome.value));
-    }
-    if (syndrome.kind() == AckKind::RnrNak && connection.attributes.min_rnr_timer) {
-        const std::uint8_t configured = *connection.attributes.min_rnr_timer;
-        if (wire::rnr_time(syndrome.code()) < wire::rnr_time(configured)) {
-            log.add("RNR-07", Must, "timer",
-                    fmt::format("timer must be {} or a longer one", configured),
-                    fmt::format("timer is {}", syndrome.code()));
-        }
     }
     if (syndrome.kind() != AckKind::Ack || syndrome.code() == wire::kNoCredits) return true;
     const std::uint64_t credits = wire::credits_of(syndrome.code()).value_or(0);

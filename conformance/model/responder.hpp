@@ -42,6 +42,7 @@ class ResponderChecks {
         bool ever_answered = false;
         std::int64_t last = 0; // the PSN of the last response, of the longest READ
         bool one_length = true;
+        std::optional<std::uint8_t> rnr_timer; // of the device when it was last sent
     };
     struct Read {
         std::int64_t first = 0;
@@ -87,6 +88,8 @@ class ResponderChecks {
     void reach(State& state, std::int64_t psn, std::int64_t after) const;
     // Whether it is a defined one.
     bool syndrome(PacketLog& log, const wire::Packet& answer, const Connection& connection) const;
+    void rnr_timer(PacketLog& log, const wire::Packet& answer, std::int64_t psn,
+                   const Connection& connection, const State& state) const;
     void position(PacketLog& log, const wire::Packet& answer, std::int64_t psn,
                   const State& state) const;
     void sequence_nak(PacketLog& log, std::int64_t psn, const State& state) const;

@@ -139,6 +139,11 @@ TEST_CASE("explorer: a refused message may have taken a shared receive", "[explo
     CHECK(blame(engine_of(oddity), 920'433, 1).empty());
 }
 
+TEST_CASE("explorer: a request with a part of its answer is not refused", "[explorer][mutants]") {
+    const auto& oddity = *mutants::find("every_second_rnr_for_write");
+    CHECK(blame(engine_of(oddity), 915'695, 1).empty());
+}
+
 TEST_CASE("explorer: a finding is a script that fails on the defect and passes on a right device",
           "[explorer][mutants]") {
     VirtualTestbed device(engine_of(*mutants::find("duplicate_send_executed_again")));

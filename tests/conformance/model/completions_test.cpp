@@ -352,6 +352,24 @@ TEST_CASE("completions: a refused request completes with the code of the NAK", "
     };
     CHECK(late(std::chrono::milliseconds(20)) == "");
     CHECK(late(std::chrono::milliseconds(10)) == "REQ-16 completion");
+    // The requester had given up with an earlier request.
+    const auto second = [](wire::WcStatus first) {
+        OwnerScene scene;
+        for (std::int64_t i = 0; i < 2; ++i) {
+            scene.post(wire::WrOpcode::Send, static_cast<std::uint64_t>(i + 1), 0, 4);
+            scene.heard("SEND_ONLY", i, OwnerScene::data(4));
+        }
+        scene.now += std::chrono::seconds(10);
+        scene.sent("ACKNOWLEDGE", 1, {}, [](wire::Packet& packet) {
+            packet.aeth.syndrome = wire::Syndrome::nak(NakCode::RemoteOperational);
+            packet.aeth.msn = {1};
+        });
+        scene.polled(failed(1, first));
+        scene.polled(failed(2, WrFlushErr));
+        return scene.found();
+    };
+    CHECK(second(RetryExcErr) == "");
+    CHECK(second(RemOpErr) == "REQ-16 completion");
     OwnerScene silent = one_send();
     nak(silent, wire::Syndrome::nak(NakCode::InvalidRequest));
     silent.polled_nothing();

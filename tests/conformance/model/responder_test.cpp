@@ -179,6 +179,20 @@ TEST_CASE("model: the RNR timer is not shorter than configured", "[model][RNR-07
     CHECK(found(11) == "RNR-07 timer");
 }
 
+TEST_CASE("model: an RNR NAK may have the timer of the time when the request came",
+          "[model][RNR-07]") {
+    Scene scene;
+    dut::QpModify longer{.qp = kQp, .attributes = {}};
+    longer.attributes.min_rnr_timer = std::uint8_t{14};
+    scene.sent("SEND_ONLY", 0);
+    scene.call(longer);
+    scene.acknowledged(0, 0, Syndrome::rnr(12));
+    CHECK(scene.found() == "");
+    scene.sent("SEND_ONLY", 0);
+    scene.acknowledged(0, 0, Syndrome::rnr(12));
+    CHECK(scene.found() == "RNR-07 timer");
+}
+
 TEST_CASE("model: an ACK covers no more SENDs than receives were posted", "[model][RNR-01]") {
     Scene scene;
     scene.post_receives(1);
