@@ -135,13 +135,15 @@ TEST_CASE("explorer: no lawful oddity raises an alarm", "[explorer][mutants]") {
 }
 
 TEST_CASE("explorer: a refused message may have taken a shared receive", "[explorer][mutants]") {
-    const auto& oddity = *mutants::find("in_range_part_always_written");
-    CHECK(blame(engine_of(oddity), 920'433, 1).empty());
+    const auto oddity = mutants::find("in_range_part_always_written");
+    REQUIRE(oddity.has_value());
+    CHECK(blame(engine_of(*oddity), 920'433, 1).empty());
 }
 
 TEST_CASE("explorer: a request with a part of its answer is not refused", "[explorer][mutants]") {
-    const auto& oddity = *mutants::find("every_second_rnr_for_write");
-    CHECK(blame(engine_of(oddity), 915'695, 1).empty());
+    const auto oddity = mutants::find("every_second_rnr_for_write");
+    REQUIRE(oddity.has_value());
+    CHECK(blame(engine_of(*oddity), 915'695, 1).empty());
 }
 
 TEST_CASE("explorer: a finding is a script that fails on the defect and passes on a right device",
