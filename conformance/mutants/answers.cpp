@@ -9,10 +9,6 @@ namespace veriroce::mutants {
 
 namespace {
 
-bool is_fatal_nak(const wire::Packet& packet) {
-    return is_nak(packet) && !is_rnr_nak(packet) && !is_sequence_nak(packet);
-}
-
 class RepeatsFatalNaks final : public QpFilter<Nothing> {
   protected:
     void leaves(Qp& /*qp*/, Passage& passage) override {

@@ -19,10 +19,6 @@ using wire::Operation;
 using wire::Position;
 using Place = Arrivals::Place;
 
-bool is_cnp(const wire::Packet& packet) {
-    return packet.info().operation == Operation::Cnp;
-}
-
 bool is_marked(const wire::Envelope& envelope) {
     return envelope.ecn == wire::kCongestionExperienced;
 }

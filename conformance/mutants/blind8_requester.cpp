@@ -22,10 +22,6 @@ using engine::WrOpcode;
 using wire::Operation;
 using wire::Position;
 
-bool is_fatal_nak(const wire::Packet& packet) {
-    return is_nak(packet) && !is_rnr_nak(packet) && !is_sequence_nak(packet);
-}
-
 // --- checks
 
 bool fence_ends_with_retry(const SendView& view) {
@@ -412,7 +408,7 @@ constexpr std::array kMutants{
            .make_filter = make<AckWithoutAethTaken>},
     Mutant{.name = "syndrome_of_read_responses_ignored",
            .rule = "N-19",
-           .description = "A READ response is taken whatever its syndrome says.",
+           .description = "A READ response with the syndrome of a NAK completes the READ.",
            .cases = "req/read-response-with-a-refusal",
            .make_filter = make<EditsInbound<read_responses_always_good>>},
     Mutant{.name = "old_psns_after_reset",

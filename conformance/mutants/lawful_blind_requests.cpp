@@ -152,9 +152,6 @@ class StopsAfter final : public engine::SurfaceFilter {
     std::map<std::uint32_t, wire::Instant> free_;  // by the peer's QP
 };
 
-bool is_cnp(const wire::Packet& packet) {
-    return packet.bth.opcode == wire::kCnpOpcode;
-}
 bool is_any_rc(const wire::Packet& packet) {
     return packet.info().service == wire::Service::Rc;
 }

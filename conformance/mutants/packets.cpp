@@ -74,4 +74,9 @@ bool is_nak(const wire::Packet& packet) {
     return packet.info().operation == wire::Operation::Acknowledge && !is_ack(packet);
 }
 
+bool is_fatal_nak(const wire::Packet& packet) {
+    return packet.info().operation == wire::Operation::Acknowledge && has_aeth(packet) &&
+           packet.aeth.syndrome.kind() == wire::AckKind::Nak && !is_sequence_nak(packet);
+}
+
 } // namespace veriroce::mutants

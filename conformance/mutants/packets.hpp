@@ -30,6 +30,10 @@ bool is_sequence_nak(const wire::Packet& packet);
 bool is_rnr_nak(const wire::Packet& packet);
 bool is_ack(const wire::Packet& packet);
 bool is_nak(const wire::Packet& packet); // an ACKNOWLEDGE of any other kind
+bool is_fatal_nak(const wire::Packet& packet);
+inline bool is_cnp(const wire::Packet& packet) {
+    return packet.info().operation == wire::Operation::Cnp;
+}
 inline bool is_read_request(const wire::Packet& packet) {
     return packet.info().operation == wire::Operation::RdmaReadRequest;
 }

@@ -328,11 +328,6 @@ bool empty_read_response(const engine::OwnedDatagram& datagram) {
     return packet && is_read_response(*packet) && packet->body.empty();
 }
 
-bool is_fatal_nak(const wire::Packet& packet) {
-    return packet.info().operation == Operation::Acknowledge && has_aeth(packet) &&
-           packet.aeth.syndrome.kind() == wire::AckKind::Nak && !is_sequence_nak(packet);
-}
-
 // A filter of what arrives, by what was sent with its PSN.
 class EditsAnswers : public QpFilter<Sent> {
   protected:
