@@ -222,8 +222,7 @@ class Session {
         more(totals.fragmented, "RoCEv2 packets in IP fragments");
         more(totals.later_fragments, "IP fragments without headers");
         more(totals.other_transport, "packets of RoCE v1 or InfiniBand");
-        const bool none = all == 0;
-        complain(why + (none ? "; no RoCEv2 packets" : ""));
+        complain(why + (all == 0 ? "; no RoCEv2 packets" : ""));
     }
 
     void write(const analyze::Report& report) {

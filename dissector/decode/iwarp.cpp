@@ -14,7 +14,6 @@
 namespace veriroce::decode {
 namespace {
 
-constexpr std::size_t kTcpBytes = 20; // without options
 constexpr std::uint8_t kSyn = 0x02;
 
 constexpr std::string_view kMpaRequest = "MPA ID Req Frame";
@@ -52,7 +51,7 @@ std::uint32_t packet_end(const Dissection& d) {
 
 void Walker::tcp() {
     const std::size_t words = peek_u8(12) >> 4;
-    const auto header = take(LayerKind::Tcp, std::max(words * 4, kTcpBytes));
+    const auto header = take(LayerKind::Tcp, std::max(words * 4, wire::kShortestTcp));
     if (header.empty()) return;
     out_.protocol = Protocol::Tcp;
     if (!out_.fragment && !mpa_start()) framed_pdus(false, true);
@@ -153,7 +152,8 @@ void Walker::mpa(const MpaFraming& framing, std::uint32_t at, std::uint32_t end)
 
 std::optional<TcpSegment> tcp_segment(const Dissection& d) {
     const LayerSpan* layer = d.layers.find(LayerKind::Tcp);
-    if (layer == nullptr || layer->length < kTcpBytes || d.fragment || d.network.length == 0) {
+    if (layer == nullptr || layer->length < wire::kShortestTcp || d.fragment ||
+        d.network.length == 0) {
         return std::nullopt;
     }
     if (d.has_bth) return std::nullopt; // TCP over IPoIB: `network` is around the transport packet

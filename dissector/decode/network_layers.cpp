@@ -57,7 +57,6 @@ constexpr bool is_fabric_tag(std::uint16_t type) {
 constexpr std::uint8_t kHopByHop = 0;
 constexpr std::uint8_t kIcmp = 1;
 constexpr std::uint8_t kIpv4InIp = 4;
-constexpr std::uint8_t kTcp = 6;
 constexpr std::uint8_t kIpv6InIp = 41;
 constexpr std::uint8_t kRouting = 43;
 constexpr std::uint8_t kFragment = 44;
@@ -367,7 +366,7 @@ void Walker::fragment(std::uint32_t field_offset, bool first) {
 void Walker::by_ip_protocol(std::uint8_t protocol, Protocol otherwise) {
     switch (protocol) {
     case wire::kProtocolUdp: return udp();
-    case kTcp: return tcp();
+    case wire::kProtocolTcp: return tcp();
     case kGre: return gre();
     case kAuthentication: return authentication(otherwise);
     case kIpv4InIp: return ip_in_ip(wire::EtherType::Ipv4);

@@ -54,8 +54,6 @@ namespace {
 
 constexpr std::size_t kIpoibBytes = 4;
 constexpr std::uint16_t kInfiniBandHardware = 32; // of ARP
-constexpr std::uint8_t kProtocolTcp = 6;
-constexpr std::uint32_t kTcpBytes = 20; // without options
 
 // The header at the beginning of `packet`, which is `bytes` long on the wire, if its own checksum
 // and lengths prove that it is what the type says. Nothing otherwise; an ARP packet has no header
@@ -100,9 +98,9 @@ PortsHeader ports_header(std::uint8_t protocol, wire::Bytes behind) {
     if (protocol == wire::kProtocolUdp && behind.size() >= wire::Udp::kSize) {
         return {LayerKind::Udp, wire::Udp::kSize};
     }
-    if (protocol != kProtocolTcp || behind.size() < kTcpBytes) return {};
+    if (protocol != wire::kProtocolTcp || behind.size() < wire::kShortestTcp) return {};
     const std::uint32_t bytes = wire::load_u8(behind, 12) / 16U * 4;
-    if (bytes < kTcpBytes || bytes > behind.size()) return {};
+    if (bytes < wire::kShortestTcp || bytes > behind.size()) return {};
     return {LayerKind::Tcp, bytes};
 }
 

@@ -9,7 +9,9 @@
 
 namespace veriroce::wire {
 
+inline constexpr std::uint8_t kProtocolTcp = 6;
 inline constexpr std::uint8_t kProtocolUdp = 17;
+inline constexpr std::size_t kShortestTcp = 20; // a header without options
 
 struct Ipv4 {
     static constexpr std::size_t kSize = 20; // without options
