@@ -89,8 +89,7 @@ bool is_copy(const Entry& entry, const Entry& request) {
 }
 
 // When the tester first answered the request. Of a device that sends it again and again, what came
-// before its last sending is looked at once.
-// `vlan`: answers in another one are none (N-05).
+// before its last sending is looked at once. An answer outside `vlan` does not count (N-05).
 std::optional<Entry::Answered> answered(const Record& record, const CaseQp& qp,
                                         const Entry& request, std::uint16_t vlan) {
     std::optional<Entry::Answered> first;

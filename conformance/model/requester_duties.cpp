@@ -308,7 +308,7 @@ void RequesterDuties::take(const Packet& packet) {
     if (!plain && !data) state.odd = true;
 }
 
-// An answer came: whether it skips data.
+// REQ-08, REQ-20
 void RequesterDuties::note_data(State& state, std::int64_t psn) {
     const auto oldest_of = [](const std::set<std::int64_t>& some) {
         return some.empty() ? std::numeric_limits<std::int64_t>::max() : *some.begin();

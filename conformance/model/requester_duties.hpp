@@ -92,6 +92,7 @@ class RequesterDuties {
     [[nodiscard]] static const SendWork* work_at(const Qp& qp, std::int64_t psn);
     void check_open(PacketLog& log, const Qp& qp, State& state, const SendWork& work);
     void check_drained(const Packet& packet, const Qp& qp, const State& state, std::int64_t psn);
+    // Of any answer: whether it leaves out data that is to come before it.
     static void note_data(State& state, std::int64_t psn);
     void check_fence(PacketLog& log, const State& state, const SendWork& work);
     // A packet that is sent again; whether it follows another such packet without a gap.
@@ -117,7 +118,6 @@ class RequesterDuties {
     void note_restart(const Packet& packet, const Qp& qp, State& state, std::int64_t psn,
                       wire::AckKind kind) const;
     void note_sequence_nak(const Packet& packet, const Qp& qp, State& state, std::int64_t psn);
-    // Whether timeouts alone make it send again.
     void tell(const Qp& qp, std::string rule, rules::Level level, std::string field,
               std::string allowed, std::string measured);
 
