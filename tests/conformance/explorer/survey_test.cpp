@@ -32,6 +32,7 @@ constexpr std::size_t kStep = 4;
 
 struct Script {
     std::uint64_t seed = 0;
+    std::string text;
     script::Script compiled;
 };
 
@@ -40,9 +41,10 @@ std::vector<Script> dialogues(const VirtualTestbedOptions& device, std::uint64_t
     const Reach reach = reach_of(VirtualTestbed(device).environment({}));
     std::vector<Script> all;
     for (std::uint64_t seed = first; seed < first + number; ++seed) {
-        auto script = script::compile("explored/x.roce", dialogue_of(seed, reach).text);
+        std::string text = dialogue_of(seed, reach).text;
+        auto script = script::compile("explored/x.roce", text);
         REQUIRE(script.has_value());
-        all.push_back({seed, *std::move(script)});
+        all.push_back({seed, std::move(text), *std::move(script)});
     }
     return all;
 }
@@ -77,7 +79,6 @@ void show(const CaseResult& result) {
 std::size_t blame(std::string_view name, VirtualTestbedOptions options, std::uint64_t first,
                   std::uint64_t number) {
     const std::vector<Script> scripts = dialogues(options, first, number);
-    const Reach reach = reach_of(VirtualTestbed(options).environment({}));
     VirtualTestbed device(std::move(options));
     std::size_t blamed = 0;
     for (const Script& one : scripts) {
@@ -87,7 +88,7 @@ std::size_t blame(std::string_view name, VirtualTestbedOptions options, std::uin
         for (const std::string& signature : signatures_of(result))
             fmt::print("{} {}: {}\n{}\n", name, one.seed, signature, test::text_of(result));
         if (std::getenv("PACKETS") != nullptr) {
-            fmt::print("{}", dialogue_of(one.seed, reach).text);
+            fmt::print("{}", one.text);
             show(result);
         }
         std::fflush(stdout);

@@ -133,7 +133,8 @@ TEST_CASE("judge RNR-08: the time that an RNR NAK names is waited out", "[judge]
     near.round_trip = microseconds(100);
     CHECK(judged(near, rnr(microseconds(600))) == certain("RNR-08"));
     CHECK(judged(near, rnr(microseconds(50))) == possible("RNR-08"));
-    // A second one, while it waits: it may wait anew, and need not.
+    // A second one comes during the wait. The requester may begin a new wait or go on with the
+    // first.
     const auto twice = [&](wire::Duration between, wire::Duration rest) {
         auto packets = rnr(between);
         packets.back() = wire.answer(100, 0, wire::Syndrome::rnr(14));
