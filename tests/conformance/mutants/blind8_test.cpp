@@ -125,14 +125,7 @@ void add_that_does_not_ask(Stage& stage) {
 }
 
 void flush_of_eight_bytes(Stage& stage) {
-    constexpr engine::Access rights{.local_write = true, .flush_global = true};
-    stage.modify({.access = engine::Access{.remote_write = true, .flush_global = true}});
-    auto flush = stage.packet(Operation::Flush, Position::Only, 100, 0);
-    flush.feth.placement = 1;
-    flush.reth = {.virtual_address = Stage::base,
-                  .rkey = stage.register_at(Stage::base, 0, 512, rights),
-                  .dma_length = 8};
-    stage.arrive(flush);
+    stage.arrive(flush_of_eight(stage));
 }
 
 void atomic_write_of_eight_bytes(Stage& stage) {
@@ -143,16 +136,6 @@ void atomic_write_of_eight_bytes(Stage& stage) {
     stage.arrive(write);
     stage.memory(0);
 }
-
-wire::Packet revoking(Stage& stage, std::uint8_t opcode, std::uint32_t psn, wire::Rkey key) {
-    auto send = stage.packet(Operation::Send, Position::Only, psn, 4);
-    send.bth.opcode = opcode;
-    send.headers = send.info().headers;
-    send.ieth.rkey = key;
-    return send;
-}
-
-constexpr std::uint8_t kSendOnlyWithInvalidate = 0x17;
 
 void revoke_a_window_of_another_qp(Stage& stage) {
     const auto window = stage.window();

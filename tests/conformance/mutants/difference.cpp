@@ -77,4 +77,23 @@ wire::Packet cnp_of(Stage& stage) {
     return cnp;
 }
 
+wire::Packet revoking(Stage& stage, std::uint8_t opcode, std::uint32_t psn, wire::Rkey key) {
+    auto send = stage.packet(wire::Operation::Send, wire::Position::Only, psn, 4);
+    send.bth.opcode = opcode;
+    send.headers = send.info().headers;
+    send.ieth.rkey = key;
+    return send;
+}
+
+wire::Packet flush_of_eight(Stage& stage) {
+    constexpr engine::Access rights{.local_write = true, .flush_global = true};
+    stage.modify({.access = engine::Access{.remote_write = true, .flush_global = true}});
+    auto flush = stage.packet(wire::Operation::Flush, wire::Position::Only, 100, 0);
+    flush.feth.placement = 1;
+    flush.reth = {.virtual_address = Stage::base,
+                  .rkey = stage.register_at(Stage::base, 0, 512, rights),
+                  .dma_length = 8};
+    return flush;
+}
+
 } // namespace veriroce::mutants::test

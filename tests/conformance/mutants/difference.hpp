@@ -26,5 +26,10 @@ void check_differences(std::initializer_list<Differences> groups, std::span<cons
 void plain_send(Stage& stage);
 void post_receive(Stage& stage);
 wire::Packet cnp_of(Stage& stage); // that arrives
+// A SEND of four bytes that revokes a key.
+inline constexpr std::uint8_t kSendOnlyWithInvalidate = 0x17;
+wire::Packet revoking(Stage& stage, std::uint8_t opcode, std::uint32_t psn, wire::Rkey key);
+// A FLUSH with PSN 100, which the QP and the region allow.
+wire::Packet flush_of_eight(Stage& stage);
 
 } // namespace veriroce::mutants::test

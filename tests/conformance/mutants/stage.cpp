@@ -416,9 +416,12 @@ void Stage::note(const engine::OwnedDatagram& datagram) {
     if (packet->bth.dest_qp != first_peer)
         text_ += fmt::format(", to QP {:#x}", packet->bth.dest_qp.value);
     constexpr std::size_t rejected_at = 32; // which message a REJ rejects
-    if (packet->bth.dest_qp == wire::kGsiQpn && packet->payload().size() > rejected_at) {
+    constexpr std::size_t reason_at = 34;
+    if (packet->bth.dest_qp == wire::kGsiQpn && packet->payload().size() > reason_at + 1) {
         text_ += fmt::format(", rejects {}",
                              std::to_integer<unsigned>(packet->payload()[rejected_at]) >> 6);
+        const std::uint16_t reason = wire::load_u16(packet->payload(), reason_at);
+        if (reason != 0) text_ += fmt::format(", reason {}", reason);
     }
     const wire::Envelope envelope = parsed->envelope();
     if (envelope.dscp != 0) text_ += fmt::format(", DSCP {}", envelope.dscp);

@@ -70,6 +70,7 @@ class Stage final : public Device {
     void turn_to(std::size_t number);
     // Of QPs that are connected from now on.
     void next_class(std::uint8_t traffic_class) { scene_.traffic_class = traffic_class; }
+    void next_retry_count(std::uint8_t retry_count) { scene_.retry_count = retry_count; }
     // Another region on the same memory.
     wire::Rkey register_at(std::uint64_t address, std::uint64_t offset, std::uint32_t bytes,
                            const engine::Access& access);
