@@ -61,6 +61,9 @@ std::span<const Mutant> blind7_port();
 std::span<const Mutant> blind8_responder();
 std::span<const Mutant> blind8_requester();
 std::span<const Mutant> blind8_port();
+std::span<const Mutant> blind9_responder();
+std::span<const Mutant> blind9_requester();
+std::span<const Mutant> blind9_port();
 
 std::span<const Mutant> lawful_first();
 std::span<const Mutant> lawful_responder();

@@ -91,8 +91,15 @@ std::span<const Mutant> blind8() {
     return sample;
 }
 
-std::array<std::span<const Mutant>, 8> blind_samples() {
-    return {blind(), blind2(), blind3(), blind4(), blind5(), blind6(), blind7(), blind8()};
+std::span<const Mutant> blind9() {
+    static const std::vector<Mutant> sample =
+        members_of({blind9_responder, blind9_requester, blind9_port});
+    return sample;
+}
+
+std::array<std::span<const Mutant>, 9> blind_samples() {
+    return {blind(),  blind2(), blind3(), blind4(), blind5(),
+            blind6(), blind7(), blind8(), blind9()};
 }
 
 std::span<const Mutant> lawful() {
