@@ -156,7 +156,8 @@ class UcMessagesAcked final : public QpFilter<Messages> {
     void arrives(Qp& qp, Passage& passage) override {
         const wire::Packet& packet = passage.packet;
         const wire::OpcodeInfo& info = packet.info();
-        if (info.service != wire::Service::Uc || !info.ends_message()) return;
+        const bool hears = engine::receives(qp.report.state);
+        if (!hears || info.service != wire::Service::Uc || !info.ends_message()) return;
         ++qp.memory.count;
         if (!packet.bth.ack_request) return;
         passage.answers.push_back(acknowledge(qp.peer(), packet.bth.pkey, packet.bth.psn,
@@ -210,18 +211,21 @@ class DatagramBehindMissedLost final : public QpFilter<Missed> {
     void posting_receive(wire::Qpn qpn, engine::ReceiveRequest& /*request*/) override {
         ++receives_[qpn];
     }
+    void modifying(wire::Qpn qpn, engine::QpAttributes& attributes) override {
+        if (attributes.state == engine::QpState::Reset) receives_.erase(qpn);
+    }
 
   protected:
     void arrives(Qp& qp, Passage& passage) override {
         const wire::Packet& packet = passage.packet;
+        const auto receives = receives_.find(qp.report.qpn);
         const bool datagram = packet.info().service == wire::Service::Ud &&
                               qp.report.attributes.qkey == packet.deth.qkey;
-        if (!datagram) return;
+        if (!datagram || receives == receives_.end()) return; // or a shared queue has them
         passage.dropped = std::exchange(qp.memory.one, false);
         if (passage.dropped) return;
-        auto& left = receives_[qp.report.qpn];
-        if (left > 0) {
-            --left;
+        if (receives->second > 0) {
+            --receives->second;
         } else {
             qp.memory.one = true;
         }

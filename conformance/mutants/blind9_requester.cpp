@@ -263,12 +263,13 @@ class KnowsUnanswered : public FollowsPosts<> {
     void modifying(wire::Qpn qpn, engine::QpAttributes& attributes) override {
         FollowsPosts<>::modifying(qpn, attributes);
         auto& reads = reads_[qpn];
-        if (attributes.state) changes(qpn, *attributes.state, !reads.empty());
+        if (!reads.empty()) changes(qpn, attributes);
         if (attributes.state == QpState::Reset) reads.clear();
     }
 
   protected:
-    virtual void changes(wire::Qpn qpn, QpState state, bool unanswered) = 0;
+    // While READs are unanswered.
+    virtual void changes(wire::Qpn qpn, const engine::QpAttributes& attributes) = 0;
     virtual void leaving(wire::Qpn /*qpn*/, Passage& /*passage*/, const Post& /*post*/) {}
 
     void request_leaves(Qp& qp, Passage& passage, const Post& post, bool again) final {
@@ -290,8 +291,8 @@ class KnowsUnanswered : public FollowsPosts<> {
 
 class FenceSurvivesReset final : public KnowsUnanswered {
   protected:
-    void changes(wire::Qpn qpn, QpState state, bool unanswered) override {
-        if (state == QpState::Reset && unanswered) stuck_.insert(qpn);
+    void changes(wire::Qpn qpn, const engine::QpAttributes& attributes) override {
+        if (attributes.state == QpState::Reset) stuck_.insert(qpn);
     }
     void leaving(wire::Qpn qpn, Passage& passage, const Post& post) override {
         passage.dropped = post.flags.fence && stuck_.contains(qpn);
@@ -310,8 +311,9 @@ class DrainBehindReadNotTold final : public KnowsUnanswered {
     }
 
   protected:
-    void changes(wire::Qpn /*qpn*/, QpState state, bool unanswered) override {
-        if (state == QpState::Sqd && unanswered) ++drains_;
+    void changes(wire::Qpn /*qpn*/, const engine::QpAttributes& attributes) override {
+        const bool told = attributes.sqd_async_notify.value_or(false);
+        if (attributes.state == QpState::Sqd && told) ++drains_;
     }
 
   private:
@@ -547,11 +549,11 @@ constexpr std::array kMutants{
            .description = "Of inline data the bytes behind the first 32 leave as zeros.",
            .make_filter = make<InlineBehindBlockZero>},
     Mutant{.name = "solicited_of_immediate_write_not_sent",
-           .rule = "BTH-14",
+           .rule = "N-26",
            .description = "A solicited WRITE with immediate data leaves without SE.",
            .make_filter = make<EditsOutbound<solicited_immediate_write_is_plain>>},
     Mutant{.name = "solicited_sticks_to_next",
-           .rule = "BTH-14",
+           .rule = "N-26",
            .description = "The SEND behind a solicited one leaves with SE as well.",
            .make_filter = make<SolicitedSticksToNext>},
     Mutant{.name = "fence_overlooks_four_reads",

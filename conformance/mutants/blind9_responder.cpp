@@ -480,7 +480,7 @@ constexpr std::array kMutants{
            .description = "A READ between the packets of a SEND is answered.",
            .checks = kStandardChecks.with(RequestCheck::OpcodeSequence, read_fits_into_send)},
     Mutant{.name = "duplicate_invalidate_ends_qp",
-           .rule = "RSP-12",
+           .rule = "RSP-10",
            .description = "A SEND with invalidate that comes again ends the QP in silence, because "
                           "its key is revoked already.",
            .checks = kStandardChecks.with(RequestCheck::ExpectedPsn, duplicates_revoke)},
@@ -512,7 +512,7 @@ constexpr std::array kMutants{
            .behaviour = {.ack_policy = engine::AckPolicy::Coalesced},
            .make_filter = make<BurstAckedByItsFirst>},
     Mutant{.name = "reads_ahead_use_up_resources",
-           .rule = "RDR-09",
+           .rule = "RSP-01",
            .description = "A READ ahead of a gap takes a place among the READs that were agreed "
                           "upon, and keeps it: when all are taken, READs are refused.",
            .make_filter = make<ReadsAheadUseUpResources>},
