@@ -93,7 +93,7 @@ void drain(Sketch& sketch, Qp& qp) {
         fmt::format("dut    modify {}state=SQD{}", of(qp), told ? " en_sqd_async_notify=1" : ""));
     if (!idle && sketch.percent(30)) disturb(sketch, qp);
     if (!idle) answer_all(sketch, qp);
-    if (qp.dut_dead || !qp.open.empty()) {
+    if (qp.dut_dead || !qp.open.empty() || !qp.answers_known) {
         qp.known = qp.answers_known = false;
         return;
     }
