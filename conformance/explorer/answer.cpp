@@ -279,6 +279,23 @@ void answer_first(Sketch& sketch, Qp& qp) {
     expect_done(sketch, qp, asked, 50);
 }
 
+// An answer that the device must drop: it would complete the request with other data, or end it.
+void say_damaged(Sketch& sketch, const Qp& qp, const Asked& asked) {
+    constexpr std::array<std::string_view, 3> refusals{
+        "NAK psn={} code=REMOTE_ACCESS", "NAK psn={} code=PSN_SEQUENCE", "RNR_NAK psn={} timer=1"};
+    std::string line = with_other_data(answer_line(sketch, qp, asked));
+    std::string fault = damage(sketch);
+    if (sketch.percent(40)) {
+        line =
+            sends(qp) + fmt::format(fmt::runtime(sketch.random().pick(refusals)), asked.first_psn);
+        // The judge compares no P_Keys, and takes every refusal for one that counts.
+        if (fault.find("pkey") != std::string::npos) fault = "icrc=bad";
+    }
+    const std::size_t whole = line.size();
+    line = with_option(std::move(line), fault);
+    if (line.size() > whole) sketch.say(std::move(line));
+}
+
 // The answer to a later message answers those before it.
 void skip_some(Sketch& sketch, Qp& qp) {
     const auto is_message = [](const Asked& one) { return one.kind == Asked::Kind::Message; };
@@ -300,7 +317,7 @@ void meanwhile(Sketch& sketch, Qp& qp) {
         if (asked.first_psn > 0)
             sketch.say(fmt::format("{}ACK psn={}", sends(qp), asked.first_psn - 1));
         return;
-    case 2: return sketch.say(answer_line(sketch, qp, asked) + " icrc=bad");
+    case 2: return say_damaged(sketch, qp, asked);
     case 3:
         if (qp.open.size() < kMostOpen && qp.posted < kMostPosted) post(sketch, qp);
         return;
@@ -406,14 +423,15 @@ void haunt(Sketch& sketch, Qp& qp) {
     constexpr std::array<std::int64_t, 6> places{-1, -2, -100, 1000, 0x100000, 0x3FFFFF};
     const std::int64_t place = sketch.random().pick(places);
     const std::int64_t psn = place < 0 ? asked.first_psn + place : qp.dut_psn + place;
-    switch (sketch.random().below(3)) {
+    switch (sketch.random().below(4)) {
     case 0: return sketch.say(fmt::format("{}ACK psn={}", sends(qp), psn));
     case 1:
         return sketch.say(fmt::format("{}RDMA_READ_RESPONSE_ONLY psn={} len=64", sends(qp), psn));
+    case 2: return sketch.say(fmt::format("{}NAK psn={} code=REMOTE_ACCESS", sends(qp), psn));
     default: break;
     }
     await_request(sketch, qp, asked);
-    sketch.say(answer_line(sketch, qp, asked) + " icrc=bad");
+    say_damaged(sketch, qp, asked);
 }
 
 // A fatal NAK, or a wrong answer: the request fails, or is asked for again.
@@ -489,6 +507,13 @@ void answer(Sketch& sketch, Qp& qp) {
 
 void ask_device(Sketch& sketch, Qp& qp) {
     post(sketch, qp);
+}
+
+void disturb(Sketch& sketch, Qp& qp) {
+    if (qp.open.empty() || qp.dut_dead) return;
+    const Features& features = sketch.features();
+    if (features.refusals && (!features.losses || sketch.percent(60))) return refuse(sketch, qp);
+    if (features.losses) lose(sketch, qp);
 }
 
 void answer_all(Sketch& sketch, Qp& qp) {

@@ -48,7 +48,14 @@ std::string with_marks(Sketch& sketch, std::string line) {
         "migreq=0",   "resv7=1",        "resv7=0x7F",        "resv6=1",    "becn",
         "fecn",       "ip.ecn=3",       "ip.ecn=1",          "ip.dscp=48", "ip.ttl=1",
         "ip.ttl=255", "udp.sport=1024", "udp.checksum=good", "trailer=4"};
-    return with_option(std::move(line), sketch.random().pick(marks));
+    const std::array<std::string, 4> numbers{
+        fmt::format("ip.dscp={}", sketch.random().below(64)),
+        fmt::format("ip.ttl={}", 1 + sketch.random().below(255)),
+        fmt::format("udp.sport={}", 1024 + sketch.random().below(64'512)),
+        fmt::format("resv7={}", 1 + sketch.random().below(127))};
+    return with_option(std::move(line), sketch.percent(60)
+                                            ? sketch.random().pick(marks)
+                                            : std::string_view(sketch.random().pick(numbers)));
 }
 
 // The packets of a message, a line each; of a very long one, one line for all. Requests of the
@@ -395,6 +402,7 @@ std::int64_t far_ahead(Sketch& sketch) {
 }
 
 void unready(Sketch& sketch, Qp& qp);
+void illegal(Sketch& sketch, Qp& qp);
 
 // RSP-02: a packet from far ahead, and then what is expected.
 void far_packet(Sketch& sketch, Qp& qp) {
@@ -418,6 +426,7 @@ void far_packet(Sketch& sketch, Qp& qp) {
     expect(sketch, qp, 80, fmt::format("{}NAK psn={} code=PSN_SEQUENCE", expects(qp), qp.psn));
     if (sketch.features().unready && sketch.features().sends && sketch.percent(30))
         return unready(sketch, qp);
+    if (sketch.features().illegal && sketch.percent(20)) return illegal(sketch, qp);
     legal(sketch, qp);
 }
 
@@ -438,11 +447,29 @@ void gap(Sketch& sketch, Qp& qp) {
     }
     const std::size_t most = packets.size() - 1;
     const std::size_t lost = most == 0 ? 0 : 1 + sketch.random().below(most);
+    // Those up to `from` arrive, and all from `to` on.
+    const auto lose = [&](std::size_t from, std::size_t to) {
+        const auto at = [&](std::size_t i) {
+            return packets.begin() + static_cast<std::ptrdiff_t>(i);
+        };
+        qp.pending.insert(qp.pending.end(), packets.begin(), at(from));
+        qp.pending.insert(qp.pending.end(), at(to), packets.end());
+    };
     if (lost > 0) {
-        qp.pending.insert(qp.pending.end(), packets.begin() + static_cast<std::ptrdiff_t>(lost),
-                          packets.end());
+        lose(0, lost);
         expect(sketch, qp, 60,
                fmt::format("{}NAK psn={} code=PSN_SEQUENCE", expects(qp), expected));
+        // Of what is sent again another one is lost. An RNR NAK for the first may come instead.
+        if (most > 1 && sketch.percent(30)) {
+            const std::size_t from = 1 + sketch.random().below(most - 1);
+            lose(from, from + 1);
+            // The NAK acknowledges what is before it.
+            const auto is_early = [&](const std::string& line) {
+                return line.starts_with(fmt::format("{}ACK", expects(qp))) &&
+                       line != fmt::format("{}ACK psn={}", expects(qp), qp.psn - 1);
+            };
+            std::erase_if(rest, is_early);
+        }
         // RSP-04: duplicates are answered in the meantime.
         const auto is_old = [&](const Sent& one) { return one.last_psn < expected; };
         const auto old = std::ranges::find_if(qp.sent.rbegin(), qp.sent.rend(), is_old);
@@ -459,13 +486,14 @@ void unready(Sketch& sketch, Qp& qp) {
     Message message = some_message(sketch, qp, write);
     message.from = sketch.constant(message.bytes);
     const std::vector<std::string> packets = packets_of(sketch, qp, message, qp.psn);
-    const bool fits = packets.front().size() + kAfterTimer.size() <= kColumns;
-    // A WRITE lacks its receive at the last packet only.
-    const bool unready_at_once =
-        !write || (message.immediate && sketch.packets_of(message.bytes) <= 1);
-    if (!fits || !unready_at_once) return legal(sketch, qp);
+    // A WRITE lacks its receive at the last packet only, and is sent again from there.
+    const std::size_t refused = write ? packets.size() - 1 : 0;
+    const std::int64_t psn = qp.psn + (write ? sketch.packets_of(message.bytes) - 1 : 0);
+    const bool fits = packets[refused].size() + kAfterTimer.size() <= kColumns;
+    const bool apart = psn - qp.psn + 1 == static_cast<std::int64_t>(refused) + 1 || !write;
+    if (!fits || !apart || (write && !message.immediate)) return legal(sketch, qp);
     queue(qp, packets);
-    qp.pending.push_back(fmt::format("{}RNR_NAK psn={}", expects(qp), qp.psn));
+    qp.pending.push_back(fmt::format("{}RNR_NAK psn={}", expects(qp), psn));
     // Meanwhile duplicates are answered, and what follows is dropped.
     if (sketch.features().duplicates && !qp.sent.empty() && sketch.percent(30))
         queue(qp, qp.sent.back().packets);
@@ -473,35 +501,21 @@ void unready(Sketch& sketch, Qp& qp) {
         qp.pending.push_back(
             fmt::format("{}SEND_ONLY psn={} ackreq", sends(qp), qp.psn + far_ahead(sketch)));
     }
+    std::vector<std::string> again(packets.begin() + static_cast<std::ptrdiff_t>(refused),
+                                   packets.end());
+    again.front() += kAfterTimer;
     if (sketch.percent(25)) { // still none
-        qp.pending.push_back(packets.front() + std::string(kAfterTimer));
-        qp.pending.push_back(fmt::format("{}RNR_NAK psn={}", expects(qp), qp.psn));
+        qp.pending.push_back(again.front());
+        qp.pending.push_back(fmt::format("{}RNR_NAK psn={}", expects(qp), psn));
     }
     const std::uint64_t more = sketch.percent(50) ? 0 : sketch.random().below(300);
     post_receive(sketch, qp, message.bytes + more);
-    std::vector<std::string> again = packets;
-    again.front() += kAfterTimer;
     accepted(sketch, qp, message, std::move(again));
     qp.sent.back().packets = packets;
 }
 
-// A packet that differs in its payload alone: where a device takes it for the one that follows,
-// memory tells.
-std::string with_other_data(std::string line) {
-    constexpr std::string_view field = "data=u[";
-    const std::size_t at = line.find(field);
-    if (at == std::string::npos) return line;
-    const std::size_t begin = at + field.size();
-    const std::size_t end = line.find(' ', begin);
-    const std::uint64_t offset = std::stoull(line.substr(begin, end - begin));
-    return line.replace(begin, end - begin, fmt::format("{}", offset + 1));
-}
-
 // A request, and before it a copy that every device must drop.
 void dropped(Sketch& sketch, Qp& qp) {
-    constexpr std::array<std::string_view, 11> faults{
-        "ip.dst=dut+100", "icrc=bad", "icrc=zero",     "icrc=swapped", "tver=1",    "pkey=0x1234",
-        "pkey=0x7FFE",    "tver=8",   "destqp=unused", "flip=psn:0",   "flip=@40:3"};
     legal(sketch, qp);
     const auto is_packet = [&](const std::string& line) { return line.starts_with(sends(qp)); };
     auto which = sketch.random().below(static_cast<std::uint64_t>(
@@ -509,9 +523,7 @@ void dropped(Sketch& sketch, Qp& qp) {
     const auto one = std::ranges::find_if(
         qp.pending, [&](const std::string& line) { return is_packet(line) && which-- == 0; });
     if (one == qp.pending.end()) return;
-    std::string fault(sketch.random().pick(faults));
-    if (sketch.percent(30)) fault = fmt::format("flip=icrc:{}", sketch.random().below(32));
-    std::string copy = with_option(with_other_data(*one), fault);
+    std::string copy = with_option(with_other_data(*one), damage(sketch));
     if (copy.size() > one->size() + 1) qp.pending.insert(one, std::move(copy));
     if (sketch.percent(10)) // CNP-12: it is no request
         qp.pending.push_front(fmt::format("{}CNP psn=abs:0 becn{}", sends(qp),
@@ -675,11 +687,32 @@ Illegal bad_length(Sketch& sketch, const Qp& qp) {
             false};
 }
 
+// LEN-06, KEY-12: it does not fit into its receive, or the receive names no memory.
+Illegal bad_receive(Sketch& sketch, Qp& qp) {
+    const std::uint64_t id = sketch.next_id();
+    const std::uint64_t room = sketch.random().below(2 * sketch.mtu());
+    std::string where = "len=0";
+    if (room > 0)
+        where = fmt::format("local=k{}[{} +{}]", qp.domain, sketch.sink(qp.domain, room), room);
+    std::string line = fmt::format("dut    recv {}id={} {}", of(qp), id, where);
+    const bool no_memory = room > 0 && sketch.percent(25);
+    if (no_memory) line = with_option(std::move(line), "lkey=abs:0x5A5A00");
+    qp.pending.push_back(std::move(line));
+    const std::uint64_t bytes = no_memory ? room : room + 1 + sketch.random().below(sketch.mtu());
+    return {{fmt::format("SEND psn={} len={}", qp.psn, bytes)}, false};
+}
+
 void illegal(Sketch& sketch, Qp& qp) {
     Illegal found;
-    switch (sketch.random().below(3)) {
+    switch (sketch.random().below(4)) {
     case 0: found = bad_access(sketch, qp); break;
     case 1: found = bad_order(sketch, qp); break;
+    case 2:
+        if (!qp.shared && qp.receives.empty()) {
+            found = bad_receive(sketch, qp);
+            break;
+        }
+        [[fallthrough]];
     default: found = bad_length(sketch, qp); break;
     }
     for (const std::string& packet : found.packets)

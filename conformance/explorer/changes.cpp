@@ -47,11 +47,41 @@ void reconnect(Sketch& sketch, Qp& qp) {
     qp.answered_at = sketch.now();
 }
 
+// N-25: what may change in SQD, and holds from then on.
+void change_in_sqd(Sketch& sketch, Qp& qp) {
+    if (!sketch.percent(40)) return;
+    std::string change;
+    switch (sketch.random().below(3)) {
+    case 0:
+        if (qp.talk != Talk::DutAsks) return;
+        qp.rnr_retries = static_cast<int>(sketch.random().below(8));
+        change = fmt::format("rnr_retry={}", qp.rnr_retries);
+        break;
+    case 1:
+        if (qp.talk != Talk::DutAsks) return;
+        qp.retries = static_cast<int>(3 + sketch.random().below(5));
+        change = fmt::format("retry_cnt={}", qp.retries);
+        break;
+    default: change = fmt::format("min_rnr_timer={}", 1 + sketch.random().below(12)); break;
+    }
+    sketch.say(fmt::format("dut    modify {}{}", of(qp), change));
+}
+
+// STA-06, N-25: the same while engines at both ends send to each other.
+void drain_under_traffic(Sketch& sketch, Qp& qp) {
+    if (!sketch.reach().draining || !sketch.reach().events || !qp.known) return;
+    sketch.say(fmt::format("dut    modify {}state=SQD en_sqd_async_notify=1", of(qp)));
+    sketch.say(fmt::format("dut    event {}SQ_DRAINED within 60s", of(qp)));
+    sketch.pass(std::chrono::milliseconds(200));
+    sketch.say(fmt::format("dut    modify {}state=RTS", of(qp)));
+}
+
 // STA-06, N-25: the send queue drains, waits, and goes on. With a request under way the device
 // raises the event when that one is answered.
 void drain(Sketch& sketch, Qp& qp) {
-    const bool able = !qp.dut_dead && !qp.dead && !qp.early && qp.talk != Talk::Peers &&
-                      is_reliable(qp.talk) && sketch.reach().draining;
+    if (qp.talk == Talk::Peers) return drain_under_traffic(sketch, qp);
+    const bool able =
+        !qp.dut_dead && !qp.dead && !qp.early && is_reliable(qp.talk) && sketch.reach().draining;
     if (!able) return;
     send_pending(sketch, qp);
     sketch.doubt_if_late(qp);
@@ -61,8 +91,9 @@ void drain(Sketch& sketch, Qp& qp) {
     sketch.wait(kSent);
     sketch.say(
         fmt::format("dut    modify {}state=SQD{}", of(qp), told ? " en_sqd_async_notify=1" : ""));
+    if (!idle && sketch.percent(30)) disturb(sketch, qp);
     if (!idle) answer_all(sketch, qp);
-    if (qp.dut_dead || !qp.open.empty()) {
+    if (qp.dut_dead || !qp.open.empty() || !qp.answers_known) {
         qp.known = qp.answers_known = false;
         return;
     }
@@ -79,6 +110,7 @@ void drain(Sketch& sketch, Qp& qp) {
         constexpr std::array<int, 4> classes{0, 1, 26, 63};
         sketch.say(fmt::format("dut    modify {}dscp={}", of(qp), sketch.random().pick(classes)));
     }
+    if (told && qp.known) change_in_sqd(sketch, qp);
     // What is posted meanwhile waits, and is flushed or sent.
     if (sketch.features().aftermath && qp.talk == Talk::DutAsks && sketch.percent(50)) {
         ask_device(sketch, qp);

@@ -64,6 +64,34 @@ std::string with_option(std::string line, std::string_view option) {
     return line;
 }
 
+std::string with_other_data(std::string line) {
+    constexpr std::string_view field = "data=";
+    const std::size_t at = line.find(field);
+    const std::size_t bracket = line.find('[', at); // behind the name of the region
+    if (at == std::string::npos || bracket == std::string::npos) return line;
+    const std::size_t begin = bracket + 1;
+    const std::size_t end = line.find(' ', begin);
+    const std::uint64_t offset = std::stoull(line.substr(begin, end - begin));
+    return line.replace(begin, end - begin, fmt::format("{}", offset + 1));
+}
+
+std::string damage(Sketch& sketch) {
+    constexpr std::array<std::string_view, 12> faults{
+        "ip.dst=dut+100", "icrc=bad",        "icrc=zero",     "icrc=swapped",
+        "tver=1",         "pkey=0x1234",     "pkey=0x7FFE",   "tver=8",
+        "destqp=unused",  "ip.src=tester+1", "flip=ackreq:0", "flip=@40:3"};
+    sim::Random& random = sketch.random();
+    switch (random.below(8)) {
+    case 0:
+    case 1: return fmt::format("flip=icrc:{}", random.below(32));
+    case 2:
+        return sketch.percent(50) ? fmt::format("flip=psn:{}", random.below(24))
+                                  : fmt::format("flip=opcode:{}", random.below(8));
+    case 3: return fmt::format("invert=pkey:{}", random.below(15));
+    default: return std::string(random.pick(faults));
+    }
+}
+
 Sketch::Sketch(std::uint64_t seed, const Reach& reach) : random_(seed), reach_(reach) {
     choose_features();
     choose_qps();
@@ -188,6 +216,9 @@ void Sketch::choose_rights(Qp& qp) {
         qp.retries = static_cast<int>(random_.below(7));
         text += fmt::format("retry_cnt={} ", qp.retries);
     }
+    // REQ-27: of its own READs and atomics it has no more open.
+    if ((qp.talk == Talk::DutAsks || qp.talk == Talk::Peers) && random_.one_in(4))
+        text += fmt::format("max_rd_atomic={} ", 1 + random_.below(reach_.reads));
     if (features_.timers && qp.talk == Talk::TesterAsks) qp.rnr_timer = random_.below(32);
     attributes_.push_back(std::move(text));
 }

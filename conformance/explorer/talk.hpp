@@ -19,6 +19,8 @@ void intrude(Sketch& sketch, Qp& qp);
 void answer(Sketch& sketch, Qp& qp);
 // The application posts one request.
 void ask_device(Sketch& sketch, Qp& qp);
+// Makes the device send its oldest request again.
+void disturb(Sketch& sketch, Qp& qp);
 // Answers what is still open, so that it completes.
 void answer_all(Sketch& sketch, Qp& qp);
 

@@ -83,8 +83,16 @@ void send_uc(Sketch& sketch, Qp& qp) {
         ++qp.psn;
         return expect_received(sketch, qp, sink, next, more, 0);
     }
-    for (const std::string& line : lines)
-        sketch.say(line);
+    const std::size_t damaged = sketch.features().dropped && sketch.percent(40)
+                                    ? sketch.random().below(lines.size())
+                                    : lines.size();
+    for (std::size_t i = 0; i < lines.size(); ++i) {
+        if (i == damaged) {
+            std::string copy = with_option(with_other_data(lines[i]), damage(sketch));
+            if (copy.size() > lines[i].size() + 1) sketch.say(std::move(copy));
+        }
+        sketch.say(lines[i]);
+    }
     qp.psn += static_cast<std::int64_t>(lines.size());
     expect_received(sketch, qp, sink, from, bytes, 0, immediate);
 }
@@ -120,6 +128,12 @@ void post_uc(Sketch& sketch, Qp& qp) {
     qp.dut_psn += sketch.packets_of(bytes);
 }
 
+// A stranger's datagram is as good as any.
+std::string damage_of_datagram(Sketch& sketch) {
+    std::string fault = damage(sketch);
+    return fault.starts_with("ip.src") ? "icrc=bad" : fault;
+}
+
 // --- UD -----------------------------------------------------------------------------------------
 
 // EXT-05
@@ -131,15 +145,22 @@ void send_ud(Sketch& sketch, Qp& qp) {
     const Sink sink =
         post_receive(sketch, qp, kGrhBytes + (sketch.percent(50) ? bytes : sketch.mtu()));
     if (sketch.features().dropped && sketch.percent(30)) {
-        constexpr std::array<std::string_view, 3> faults{" qkey=0x1235", " qkey=0x1234 icrc=bad",
-                                                         " qkey=0x1234 tver=1"};
-        sketch.say(fmt::format("{}SEND_ONLY psn={} len=8{}", sends(qp), qp.psn,
-                               sketch.random().pick(faults)));
+        const std::string fault =
+            sketch.percent(30)
+                ? fmt::format(" qkey=0x{:X}", 0x1234 ^ (1U << sketch.random().below(32)))
+                : fmt::format("{} {}", kKey, damage_of_datagram(sketch));
+        sketch.say(fmt::format("{}SEND_ONLY psn={} len=8{}", sends(qp), qp.psn, fault));
     }
     // Gaps mean nothing to datagrams.
     if (sketch.percent(20)) qp.psn += static_cast<std::int64_t>(sketch.random().below(1000));
-    sketch.say(fmt::format("{}SEND_ONLY{} psn={} {}{}{}", sends(qp), immediate ? "_WITH_IMM" : "",
-                           qp.psn, data_of(from, bytes), kKey, immediate ? kImmediate : ""));
+    std::string line =
+        fmt::format("{}SEND_ONLY{} psn={} {}{}{}", sends(qp), immediate ? "_WITH_IMM" : "", qp.psn,
+                    data_of(from, bytes), kKey, immediate ? kImmediate : "");
+    // Anyone may send one, with any priority.
+    constexpr std::array<std::string_view, 5> headers{"ip.dscp=26", "ip.ttl=1", "ip.ecn=1",
+                                                      "srcqp=abs:0xFFFFFE", "srcqp=abs:0x000002"};
+    if (sketch.percent(30)) line = with_option(std::move(line), sketch.random().pick(headers));
+    sketch.say(std::move(line));
     ++qp.psn;
     expect_received(sketch, qp, sink, from, bytes, kGrhBytes, immediate);
 }

@@ -160,6 +160,14 @@ bool use_on_another(Sketch& sketch, const Qp& owner, const Window& window) {
         use(sketch, *other, window);
         return true;
     }
+    // KEY-11, N-23: nor may it give the window up.
+    if (!other->shared && other->receives.empty() && sketch.percent(30)) {
+        sketch.say(fmt::format("dut    recv {}id={} len=0", of(*other), sketch.next_id()));
+        sketch.say(fmt::format("{}SEND_ONLY_WITH_INV psn={} ikey=w{} ackreq", sends(*other),
+                               other->psn, window.number));
+        ends(sketch, *other);
+        return true;
+    }
     sketch.say(request(*other, window, window.writes, 0, 8));
     ends(sketch, *other);
     return true;

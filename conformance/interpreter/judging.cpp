@@ -1,6 +1,7 @@
 #include "conformance/interpreter/judging.hpp"
 
 #include <algorithm>
+#include <span>
 
 #include <fmt/format.h>
 
@@ -130,12 +131,21 @@ std::vector<Violation> judge_packets(const std::vector<RecordedPacket>& packets,
             return certain(other) && same(one, other);
         });
     };
+    // A line may give what the tester sends the address of a stranger.
+    const auto of_tester = [&](const judge::Violation& one) {
+        const std::span numbers(one.packets.numbers.data(), one.packets.size);
+        return one.device != environment.dut_address &&
+               std::ranges::all_of(numbers, [&](std::uint64_t number) {
+                   return packets[order[number - 1].index].from == Side::Tester;
+               });
+    };
     std::vector<Violation> found;
     for (const judge::Violation& one : judge.violations()) {
         if (one.certainty == judge::Certainty::Undecidable) continue;
         // The model looks at it as well, and knows that answers and resent requests may have
         // others.
         if (one.rule == "ENC-02") continue;
+        if (of_tester(one)) continue;
         Violation& violation = found.emplace_back(
             Violation{.rule = std::string(one.rule),
                       .level = one.level,

@@ -284,9 +284,10 @@ void RequesterDuties::take(const Packet& packet) {
     state.may_be_acknowledged = std::max(state.may_be_acknowledged, again ? psn : psn + 1);
     note_restart(packet, *qp, state, psn, again ? kind : AckKind::Ack);
     note_data(state, psn);
+    const std::int64_t answered = again ? psn - 1 : psn; // a NAK answers what is before its PSN
     const auto has_answer = [&](std::int64_t one) {
         const SendWork* work = work_at(*qp, one);
-        return work == nullptr || psn >= work->last_psn();
+        return work == nullptr || answered >= work->last_psn();
     };
     std::erase_if(state.open, has_answer);
     std::erase_if(state.open_again, has_answer);

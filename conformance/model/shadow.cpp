@@ -40,6 +40,14 @@ bool is_fatal_nak(const wire::Packet& answer) {
            code == wire::NakCode::RemoteOperational;
 }
 
+// Whether the QP takes packets before, during and after the change, and looks at the same in them.
+bool receives_throughout(const Qp& qp, const dut::QpAttributes& to) {
+    using enum wire::QpState;
+    const auto receives = [](wire::QpState state) { return state == Rts || state == Sqd; };
+    return receives(qp.state) && receives(to.state.value_or(qp.state)) && !to.access && !to.qkey &&
+           !to.pkey_index && !to.address_vector && !to.alt_address_vector && !to.path_mig_state;
+}
+
 struct Views {
     std::uint64_t life = 0;
     std::unique_ptr<ResponderView> responder;
@@ -293,7 +301,9 @@ void Shadow::asked(const Call& call) {
         dut::write_pattern(bytes, fill->pattern, fill->offset, fill->key.value_or(0));
         host_write(fill->mr, fill->offset, bytes);
     } else if (const auto* modify = std::get_if<dut::QpModify>(&call.request)) {
-        changing_.insert(modify->qp);
+        const Qp* qp = posted_.find(modify->qp);
+        if (qp == nullptr || !receives_throughout(*qp, modify->attributes))
+            changing_.insert(modify->qp);
         // Requests from now on may meet a QP in another state.
         if (modify->attributes.state) excuse(modify->qp);
     } else if (const auto* gone = std::get_if<dut::MrDeregister>(&call.request)) {

@@ -55,6 +55,15 @@ const std::string one_send = "dut    recv id=1\n"
 
 } // namespace
 
+TEST_CASE("judging: what a stranger sends is not held against the DUT", "[interpreter][BTH-16]") {
+    const CaseResult result = play_script("rule   RSP-01\ntitle  \"made up\"\nrole   both\n\n"
+                                          "> SEND_ONLY  psn=0 resv7=21 ip.src=tester+1\n" +
+                                              one_send,
+                                          right_engine());
+    INFO(text_of(result));
+    CHECK(result.verdict == Verdict::Pass);
+}
+
 TEST_CASE("judging: on a link one wrong ICRC warns, two fail the case", "[interpreter][CRC-01]") {
     const CaseResult one = spoiled<2, 1>(four_sends);
     INFO(text_of(one));

@@ -65,14 +65,18 @@ struct OwnerScene {
              dut::MrRegistered{.mr = region, .address = address, .rkey = key});
     }
 
-    void call(dut::Request request, dut::Result result) {
-        story.steps.push_back({Step::Kind::Asked, story.calls.size()});
-        story.steps.push_back({Step::Kind::Answered, story.calls.size()});
-        const wire::Instant asked = tick();
+    // What happens before the call is answered.
+    void
+    call(dut::Request request, dut::Result result, const std::function<void()>& meanwhile = [] {}) {
+        const std::size_t index = story.calls.size();
+        story.steps.push_back({Step::Kind::Asked, index});
         story.calls.push_back({.request = std::move(request),
                                .answer = dut::Answer(std::move(result)),
-                               .asked = asked,
-                               .answered = tick()});
+                               .asked = tick(),
+                               .answered = {}});
+        meanwhile();
+        story.steps.push_back({Step::Kind::Answered, index});
+        story.calls[index].answered = tick();
     }
     void bring_to(wire::QpState state) {
         call(dut::QpModify{.qp = qp, .attributes = {.state = state}}, dut::Done{});

@@ -270,6 +270,27 @@ TEST_CASE("requester duties: a NAK behind data that was dropped asks for that da
     CHECK(goes_on_with({0, 1}, true, 1) == "");
 }
 
+// Its answer is lost, and a NAK for the next request acknowledges it all the same.
+TEST_CASE("requester duties: a READ that a NAK named may come again after the next one",
+          "[model][REQ-11]") {
+    const auto nak = [](Scene& scene, std::int64_t psn) {
+        scene.sent("ACKNOWLEDGE", psn, {}, {.packet = [](wire::Packet& packet) {
+                       packet.aeth.syndrome = wire::Syndrome::nak(wire::NakCode::PsnSequence);
+                   }});
+    };
+    Scene scene;
+    set(scene, {.timeout = std::uint8_t{20}, .retry_cnt = std::uint8_t{7}});
+    scene.post(of(WrOpcode::RdmaRead, 8));
+    scene.post(of(WrOpcode::RdmaWrite, 8));
+    hear_read(scene, 0);
+    hear_write(scene, 1);
+    nak(scene, 0);
+    nak(scene, 1);
+    hear_read(scene, 0);
+    hear_write(scene, 1);
+    CHECK(scene.found() == "");
+}
+
 TEST_CASE("requester duties: what is posted in SQD waits", "[model][STA-06]") {
     const auto found = [](wire::QpState state, bool before) {
         Scene scene = with_write(20, 7);

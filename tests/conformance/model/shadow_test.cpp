@@ -244,6 +244,22 @@ TEST_CASE("shadow: a SEND may find a receive that is posted after it came", "[mo
     CHECK(found_in(none, OwnerScene::with(33, OwnerScene::data(7))) != "");
 }
 
+TEST_CASE("shadow: a QP takes packets while it drains, and while its rights change it may",
+          "[model][STA-06]") {
+    const auto write_during = [](dut::QpAttributes change) {
+        OwnerScene scene;
+        scene.call(dut::QpModify{.qp = OwnerScene::qp, .attributes = change}, dut::Done{}, [&] {
+            scene.sent("RDMA_WRITE_ONLY", 0, OwnerScene::data(5), OwnerScene::to(101, 5));
+            scene.acknowledged(0);
+        });
+        return found_in(scene, OwnerScene::with());
+    };
+    CHECK(write_during({.state = wire::QpState::Sqd}) == "RSP-01 memory");
+    CHECK(write_during({.min_rnr_timer = std::uint8_t{3}}) == "RSP-01 memory");
+    CHECK(write_during({.access = wire::Access{}}) == "");
+    CHECK(write_during({.state = wire::QpState::Err}) == "");
+}
+
 TEST_CASE("shadow: a WRITE that races the owner's leaves either", "[model]") {
     OwnerScene scene = write_sent();
     scene.write(101, OwnerScene::data(5, 1));
