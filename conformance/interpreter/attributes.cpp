@@ -52,6 +52,10 @@ wire::Qkey qkey_of(const script::QpSetup& setup) {
     return {static_cast<std::uint32_t>(number_attribute(&setup, "qkey", kDefaultQkey))};
 }
 
+std::int64_t retries_of(const script::QpSetup& setup) {
+    return number_attribute(&setup, "retry_cnt", kDefaultRetries);
+}
+
 std::uint8_t timeout_of(const script::QpSetup& setup) {
     return static_cast<std::uint8_t>(number_attribute(&setup, "timeout", kDefaultTimeout));
 }

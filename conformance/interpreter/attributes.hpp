@@ -42,6 +42,8 @@ wire::Qkey qkey_of(const script::QpSetup& setup);
 // A QP's local ACK timeout. Its default (1.07 s) is longer than any settle time, so that a slow lab
 // does not look like a retransmission.
 std::uint8_t timeout_of(const script::QpSetup& setup);
+// How often the DUT sends a request again in silence before it gives up.
+std::int64_t retries_of(const script::QpSetup& setup);
 
 // The attributes that bring the DUT's QP to this state, and no others.
 dut::QpAttributes step_to(engine::QpState state, const CaseQp& qp, const Environment& environment);

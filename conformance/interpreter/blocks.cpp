@@ -73,8 +73,9 @@ NextPacket pass_over(Interpreter& interpreter, std::span<const Opening> openings
         if (opening.line.packet() == nullptr || qp.next >= qp.heard.size()) continue;
         const std::size_t index = qp.heard[qp.next];
         came = entry_text(interpreter.record()[index], qp.book.identity().name);
-        const bool passes = silence ? passes_in_silence(interpreter, qp, index)
-                                    : passes_without_line(interpreter, qp, index);
+        const bool obeyed = interpreter.record()[index].tolerated; // an RNR NAK breaks no silence
+        const bool passes = obeyed || (silence ? passes_in_silence(interpreter, qp, index)
+                                               : passes_without_line(interpreter, qp, index));
         if (!passes) return NextPacket::NeedsLine;
         ++qp.next;
         return NextPacket::PassedOver;

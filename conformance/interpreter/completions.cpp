@@ -87,8 +87,10 @@ Task<Met<>> collect_completions(Interpreter& interpreter, CaseQp& qp, wire::Dura
     dut::Request poll = dut::Poll{.cq = qp.cq, .max = 64, .wait_ms = wait_ms_of(wait)};
     const dut::Polled polled = co_await ask<dut::Polled>(interpreter, std::move(poll), span);
     for (const dut::Completion& completion : polled.completions) {
-        CaseQp* owner = interpreter.objects().qp_of_dut(completion.qp);
-        (owner == nullptr ? qp : *owner).completions.push_back(completion);
+        CaseQp* known = interpreter.objects().qp_of_dut(completion.qp);
+        CaseQp& owner = known == nullptr ? qp : *known;
+        owner.gave_up = owner.gave_up || completion.status == engine::WcStatus::RetryExcErr;
+        owner.completions.push_back(completion);
     }
     co_return Met<>{};
 }

@@ -191,16 +191,17 @@ std::vector<Deaf> deaf_times(const std::vector<CallLog::Logged>& calls) {
     return times;
 }
 
-// STA-01, STA-02: nothing is owed for what reached a QP before RTR. The judge, who knows no states,
-// does not see it. Only where it is known when it reached the device: elsewhere no silence counts.
+// STA-01, STA-02: what reached a QP before RTR is dropped, and another request may have its PSN
+// later. The judge, who knows no states, does not see it. Where it is not known when it reached the
+// device, it counts when it left.
 void hide_what_was_not_heard(Interpreter& interpreter, std::vector<RecordedPacket>& packets) {
-    const auto delay = interpreter.environment().path_delay;
-    if (!delay || interpreter.environment().trait("buffers_before_rtr")) return;
+    if (interpreter.environment().trait("buffers_before_rtr")) return;
+    const wire::Duration delay = interpreter.environment().path_delay.value_or(wire::Duration(0));
     const std::vector<Deaf> times = deaf_times(interpreter.events().call_log().calls());
     for (std::size_t i = 0; i < packets.size(); ++i) {
         const Entry& entry = interpreter.record()[i];
         if (entry.from != Side::Tester || !entry.packet) continue;
-        const wire::Instant at = entry.at.latest + *delay;
+        const wire::Instant at = entry.at.latest + delay;
         const bool unheard = std::ranges::any_of(times, [&](const Deaf& one) {
             return one.qpn == entry.packet->bth.dest_qp && at > one.since && at < one.until;
         });

@@ -243,6 +243,7 @@ Task<Met<>> play_reconnect(Interpreter& interpreter, CaseQp& qp, const script::R
     qp.next = 0;
     objects.receives_of(qp).clear();
     qp.in_run = false;
+    qp.gave_up = false;
     co_await interpreter.tester().reset(qp, clock.now(), span);
     co_await interpreter.tester().raise(qp, clock.now());
     co_await raise_dut(interpreter, qp, engine::QpState::Rts);

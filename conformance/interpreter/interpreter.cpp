@@ -44,7 +44,9 @@ CaseResult result_of(const script::Case& script, const script::Run& run) {
 
 Task<Met<>> play_all(Interpreter& interpreter) {
     co_await connect(interpreter);
-    co_await play(interpreter, interpreter.run().body);
+    Met<> played = co_await outcome_of(play(interpreter, interpreter.run().body));
+    const bool ends = !played && played.error().verdict == Verdict::Pass;
+    if (!played && !ends) co_return played;
     co_await conclude(interpreter);
     co_return Met<>{};
 }

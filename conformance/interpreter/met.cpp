@@ -16,6 +16,10 @@ std::unexpected<Unmet> failed(Finding finding) {
     return std::unexpected(Unmet{Verdict::Fail, std::move(finding)});
 }
 
+std::unexpected<Unmet> dialogue_ends() {
+    return std::unexpected(Unmet{.verdict = Verdict::Pass, .finding = {}});
+}
+
 std::unexpected<Unmet> unplayable(Span span, std::string detail) {
     return ended(Verdict::Error, FindingKind::Unplayable, span, std::move(detail));
 }

@@ -23,6 +23,8 @@ template <typename T = void>
 using Met = std::expected<T, Unmet>;
 
 std::unexpected<Unmet> failed(Finding finding);
+// No later line can be met, and no rule is broken: the dialogue ends here.
+std::unexpected<Unmet> dialogue_ends();
 // The tester cannot carry out the line: an ERROR.
 std::unexpected<Unmet> unplayable(Span span, std::string detail);
 // Times are too uncertain to judge: an ERROR.

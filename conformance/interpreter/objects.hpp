@@ -81,6 +81,7 @@ struct CaseQp {
     std::int64_t refused_psn = 0;
     std::uint32_t refusals = 0;
     std::optional<std::int64_t> rnr_timer; // the code of the DUT's latest RNR NAK
+    bool gave_up = false;                  // the DUT, by the status of a completion (TMO-03)
     // REQ-02: the requests that the tester answered by itself so that the next one may come, and
     // whether a request that a line waited for came after that.
     struct Window {

@@ -2,15 +2,18 @@
 
 #include <algorithm>
 #include <chrono>
+#include <map>
 #include <span>
 #include <utility>
 
+#include "conformance/interpreter/attributes.hpp"
 #include "conformance/interpreter/environment.hpp"
 #include "conformance/interpreter/events.hpp"
 #include "conformance/interpreter/honest_peer.hpp"
 #include "conformance/interpreter/interpreter.hpp"
 #include "conformance/interpreter/objects.hpp"
 #include "conformance/interpreter/one_of.hpp"
+#include "conformance/interpreter/record.hpp"
 #include "conformance/interpreter/values.hpp"
 
 namespace veriroce::interpreter {
@@ -219,6 +222,23 @@ Task<Met<bool>> act_as_peer(Interpreter& interpreter, std::span<Awaited> open) {
     co_return true;
 }
 
+// TMO-03: whether the DUT says that its retries are used up, and has sent one packet that often. A
+// dialogue cannot know how long its lines take: each RNR NAK that the tester obeys takes time, and
+// some devices have timers of their own. The model judges whether the DUT gave up too soon.
+Task<Met<bool>> has_given_up(Interpreter& interpreter, CaseQp& qp, Span span) {
+    if (!is_unscripted(interpreter) || qp.type != engine::QpType::Rc) co_return false;
+    co_await collect_completions(interpreter, qp, wire::Duration(0), span);
+    if (!qp.gave_up) co_return false;
+    std::map<std::int64_t, std::int64_t> copies; // of each request, by its PSN
+    for (const std::size_t one : qp.heard) {
+        const Entry& entry = interpreter.record()[one];
+        if (!entry.lost() && entry.packet && entry.packet->info().request()) ++copies[entry.psn];
+    }
+    // The first copy may have had more packets of a READ before it.
+    const std::int64_t retries = retries_of(qp.setup);
+    co_return std::ranges::any_of(copies, [&](const auto& one) { return one.second >= retries; });
+}
+
 } // namespace
 
 wire::Instant deadline_of(Interpreter& interpreter, const Awaited& line) {
@@ -252,6 +272,8 @@ Task<Met<>> await_all(Interpreter& interpreter, OpenLines open) {
                 if (late->since) late->since = interpreter.clock().line_end();
                 continue;
             }
+            if (co_await has_given_up(interpreter, *late->qp, late->span))
+                co_return dialogue_ends();
             const auto finding = [&](const auto& what) {
                 return overdue(interpreter, *late, what);
             };

@@ -97,9 +97,12 @@ bool must_wait(const Context& context) {
     const auto refused = stream.index_of(context.packet.psn());
     const auto data = stream.last_before(refused.value_or(0), &Extent::asks_for_data);
     if (!data) return true;
-    const auto at = stream.message_index(stream.extents()[*data].message);
-    // Of a READ with a hole the last response need not have been taken (REQ-09).
-    return at && stream.message(*at).answered && stream.message(*at).lost_responses == 0;
+    const Extent& extent = stream.extents()[*data];
+    const auto at = stream.message_index(extent.message);
+    // Of a READ with a hole the last response need not have been taken (REQ-09), nor the answer to
+    // what was asked for again: an earlier hole may be the reason (REQ-08).
+    return at && extent.copies == 1 && stream.message(*at).answered &&
+           stream.message(*at).lost_responses == 0;
 }
 
 // RDR-11: a READ is answered before what comes behind it is acknowledged. Only where the responses

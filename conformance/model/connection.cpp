@@ -83,6 +83,7 @@ void Connections::modify(const dut::QpModify& modify, wire::Instant asked) {
     }
     if (Connection* connection = of_handle(modify.qp)) {
         change(*connection, modify.attributes, setting_.exact);
+        if (modify.attributes.address_vector) connection->readdressed = asked;
     }
 }
 

@@ -1,6 +1,7 @@
 // The QPs of the device, as the calls of a story made them.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -12,6 +13,9 @@
 
 namespace veriroce::model {
 
+// How long after a call a packet may leave that was on its way out, in virtual time.
+inline constexpr wire::Duration kOnItsWayOut = std::chrono::milliseconds(1);
+
 // One life of a QP: from RTR to the next RESET.
 struct Connection {
     dut::QpHandle handle;
@@ -21,6 +25,7 @@ struct Connection {
     std::optional<std::uint32_t> inline_bytes; // of its creation
     dut::QpAttributes attributes;              // the latest value of each that was set
     std::vector<dut::AddressVector> vectors;   // each may have addressed the device's packets
+    std::optional<wire::Instant> readdressed;  // when the device was told the latest of them
     bool migrates = false;                     // it has a second path
     wire::Instant began{};                     // when the device was told to enter RTR
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 namespace veriroce::model {
 namespace {
@@ -71,6 +72,36 @@ void HeaderChecks::take_of_tester(const Packet& packet) {
     if (packet.packet && packet.packet->headers.has(wire::Header::Deth)) {
         datagram_sources_.insert(packet.packet->deth.source_qp);
     }
+}
+
+HeaderChecks::Former& HeaderChecks::former_of(const Connection& connection) {
+    const dut::AddressVector& latest = connection.vectors.back();
+    Former& former = former_.try_emplace(&connection, Former{.latest = latest}).first->second;
+    if (former.latest != latest) {
+        former.vector = std::exchange(former.latest, latest);
+        former.newest_then = former.newest;
+    }
+    return former;
+}
+
+void HeaderChecks::take(const Packet& packet, const Connection& connection) {
+    const bool asks = packet.packet && packet.packet->info().request();
+    if (!asks || connection.vectors.empty()) return;
+    Former& former = former_of(connection);
+    std::int64_t last = connection.peer_psn(packet.packet->bth.psn);
+    if (packet.packet->info().operation == wire::Operation::RdmaReadRequest)
+        last += wire::packets_of(packet.packet->reth.dma_length, connection.mtu()) - 1;
+    former.newest = std::max(former.newest, last);
+}
+
+// ENC-12: an answer to a request that came before the change may have been made before it, too.
+bool HeaderChecks::was_on_its_way(const Packet& packet, const Connection& connection) {
+    const Former& former = former_of(connection);
+    if (!connection.readdressed || !former.vector || !packet.packet->info().response())
+        return false;
+    return packet.at.earliest - *connection.readdressed <= kOnItsWayOut &&
+           connection.peer_psn(packet.packet->bth.psn) <= former.newest_then &&
+           dscp_of(*former.vector) == packet.frame.envelope().dscp;
 }
 
 void HeaderChecks::check_unsound(const Packet& packet) {
@@ -202,7 +233,8 @@ void HeaderChecks::path(PacketLog& log, const Packet& packet, const Connection& 
     if (of_cnp) return; // its DSCP, hop limit and source port are its own
     const bool response = packet.packet->info().response();
     if (!story_.setting.trait("dscp_overridden") &&
-        none([&](const auto& vector) { return dscp_of(vector) == envelope.dscp; })) {
+        none([&](const auto& vector) { return dscp_of(vector) == envelope.dscp; }) &&
+        !was_on_its_way(packet, connection)) {
         log.equals("ENC-12", on_the_way(response ? Should : Must), "ip.dscp",
                    unsigned{dscp_of(latest)}, unsigned{envelope.dscp});
     }

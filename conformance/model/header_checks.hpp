@@ -28,6 +28,8 @@ class HeaderChecks {
     void check(const Packet& packet, const Connection* connection);
     // A packet of the tester: a CNP may answer a datagram.
     void take_of_tester(const Packet& packet);
+    // A packet of the tester to this QP.
+    void take(const Packet& packet, const Connection& connection);
     // One that every receiver drops.
     void check_unsound(const Packet& packet);
 
@@ -42,6 +44,16 @@ class HeaderChecks {
         std::int64_t next_request = 0; // PSN of the first one that was not sent before
     };
 
+    // What the QP's packets were addressed with before its latest address vector.
+    struct Former {
+        std::optional<dut::AddressVector> vector;
+        dut::AddressVector latest;
+        std::int64_t newest = -1;      // the newest PSN that the tester asked for
+        std::int64_t newest_then = -1; // at that time
+    };
+
+    Former& former_of(const Connection& connection);
+    [[nodiscard]] bool was_on_its_way(const Packet& packet, const Connection& connection);
     void ethernet(PacketLog& log, const Packet& packet) const;
     void ip(PacketLog& log, const Packet& packet) const;
     void source(PacketLog& log, const Packet& packet, const Connection& connection) const;
@@ -63,6 +75,7 @@ class HeaderChecks {
     std::map<dut::QpHandle, std::uint8_t> hop_limits_; // as the device reports them
     bool hop_limit_as_set_ = false;                    // what was set is what the device reports
     std::map<const Connection*, Seen> seen_;
+    std::map<const Connection*, Former> former_;
     // The first one from each QP to each address.
     std::vector<std::pair<const Connection*, wire::Envelope>> datagrams_;
     std::set<wire::Qpn> datagram_sources_; // of the tester

@@ -14,9 +14,6 @@
 namespace veriroce::model {
 namespace {
 
-// How long after RESET a packet may leave that was on its way out, in virtual time.
-constexpr wire::Duration kOnItsWayOut = std::chrono::milliseconds(1);
-
 // One walk over the story.
 class Walk {
   public:
@@ -88,7 +85,9 @@ class Walk {
 
     void take_by_qp(const Packet& packet) {
         const Connection* connection = connections_.of_dut(packet.packet->bth.dest_qp);
-        if (connection != nullptr) responder_.take(packet, *connection);
+        if (connection == nullptr) return;
+        headers_.take(packet, *connection);
+        responder_.take(packet, *connection);
     }
 
     // Whether the QP sent it in its life before: RESET does not call back what is on its way out.

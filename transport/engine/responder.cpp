@@ -291,7 +291,9 @@ void answer_duplicate(Device& device, Qp& qp, const RequestView& view) {
 // RSP-12: a duplicate is never NAKed, even if it is wrong.
 void handle_duplicate(Device& device, Qp& qp, RequestView& view) {
     ++device.counters.duplicate_request;
-    if (device.config.behaviour.duplicate_rearms_nak) qp.inbound.nak = NakState::None; // RSP-03
+    // RSP-03; what comes after an RNR NAK draws none until the retry (RNR-04).
+    const bool naked = qp.inbound.nak == NakState::Sequence;
+    if (naked && device.config.behaviour.duplicate_rearms_nak) qp.inbound.nak = NakState::None;
     const Operation operation = view.info.operation;
     if (operation == Operation::Send || operation == Operation::RdmaWrite) {
         acknowledge_duplicate(device, qp, view);

@@ -46,7 +46,9 @@ TEST_CASE("honest peer: an RNR NAK is obeyed", "[interpreter][RNR-03]") {
                               "< ACK  psn=2 msn=3\n";
     CHECK(requests_of(passes(with(later)), Side::Tester) == 6);
     passes(with(busy + write_zero + "any\n  < ACK  psn=0 msn=1\nor\n  < NAK  psn=0\nend\n"));
-    passes(with(busy + write_zero)); // also at the end
+    passes(with(busy + "dut    recv id=1\n> SEND_ONLY  psn=0 ackreq\nany\n  < ACK  psn=0\n"
+                       "  dut    done recv id=1\nor\n  wait 0ns\nend\n")); // it breaks no silence
+    passes(with(busy + write_zero));                                       // also at the end
     fails(with("fault  rewrite syndrome=0x21 msn=0 when from=dut opcode=acks\n" + write_zero +
                "< ACK  psn=0 msn=1\n"),
           "the DUT refused the request 9 times");
@@ -107,6 +109,35 @@ TEST_CASE("honest peer: all requests behind a refused one are sent again, in the
                              "> SEND_ONLY  psn=0 icrc=bad\n"
                              "> SEND_ONLY  psn=1 ackreq\n"
                              "dut    done recv id=1\n");
+}
+
+// --- TMO-03 -----------------------------------------------------------------------------------
+
+TEST_CASE("honest peer: a dialogue ends where the DUT has used up its retries",
+          "[interpreter][TMO-03]") {
+    const auto dialogue = [](std::string_view tags, std::string_view wait,
+                             std::string_view fault = {}) {
+        return "rule   RSP-01\ntitle  \"made up\"\nrole   both\n" + std::string(tags) +
+               "qp     timeout=8 retry_cnt=1\n\n" + std::string(fault) +
+               "dut    recv id=1\n"
+               "dut    post SEND id=2 len=0\n"
+               "wait " +
+               std::string(wait) +
+               "\n"
+               "> SEND_ONLY  psn=0 ackreq\n"
+               "< ACK        psn=0 msn=1\n";
+    };
+    const std::string unscripted = "tags   unscripted\n";
+    CHECK(play_on(dialogue(unscripted, "1us"), {}).verdict == Verdict::Pass);
+    CHECK(play_on(dialogue(unscripted, "100ms"), {}).verdict == Verdict::Pass);
+    fails(dialogue("", "100ms"), "expected ACK, got");
+    fails(with("fault  drop when from=dut opcode=acks\n" + atomics +
+                   "> SEND_ONLY  psn=0 ackreq\n< ACK  psn=0\n",
+               unscripted),
+          "expected ACK, got nothing");
+    // One that gave up without a try has no excuse.
+    fails(dialogue(unscripted, "100ms", "fault  drop when from=dut opcode=data\n"),
+          "expected ACK, got nothing");
 }
 
 // --- RNR-04 -----------------------------------------------------------------------------------

@@ -202,6 +202,26 @@ TEST_CASE("judging: nothing is owed for a request that came before RTR",
                 "qp     state=INIT\n"));
 }
 
+// The PSN of the one that is dropped is another request's.
+TEST_CASE("judging: a request that came before RTR is not judged in a slow lab",
+          "[interpreter][STA-02][OPC-03]") {
+    VirtualTestbedOptions device = right_engine();
+    device.lab = real_lab;
+    const std::string script = with("dut    mr a len=8KiB\n"
+                                    "> SEND_ONLY   psn=0 len=64 ackreq\n"
+                                    "wait   20ms\n"
+                                    "dut    modify state=RTR\n"
+                                    "dut    recv id=1 local=a\n"
+                                    "> SEND_FIRST  psn=0 len=mtu\n"
+                                    "> SEND_LAST   psn=1 len=64 ackreq\n"
+                                    "< ACK         psn=1 msn=1\n"
+                                    "dut    done recv id=1\n",
+                                    "qp     state=INIT\n");
+    const CaseResult result = play_script(script, std::move(device));
+    INFO(text_of(result));
+    CHECK(result.verdict == Verdict::Pass);
+}
+
 TEST_CASE("judging: the right engine is blamed for nothing, whatever the cases do to it",
           "[interpreter]") {
     for (const CaseResult& result : play_suite(swept(over_both(), 2), right_engine())) {

@@ -147,6 +147,22 @@ TEST_CASE("judge RNR-08: the time that an RNR NAK names is waited out", "[judge]
     CHECK(judged(at_both(), twice(microseconds(1000), microseconds(200))) == certain("RNR-08"));
 }
 
+// RNR-12: the first response may have come while another one was missing, and was dropped.
+TEST_CASE("judge RNR-08: no wait after a READ that was asked for again", "[judge][RNR-08]") {
+    const auto resent = [](std::size_t times) {
+        Wire wire;
+        std::vector packets{wire.read(100, 8), wire.answer(100, 1, kAck, kReadOnly, 8)};
+        for (std::size_t i = 1; i < times; ++i)
+            packets.push_back(wire.read(100, 8));
+        packets.push_back(wire.from_a(kSendOnly, 101, 8));
+        packets.push_back(wire.answer(101, 1, wire::Syndrome::rnr(14)));
+        packets.push_back(wire.from_a(kSendOnly, 101, 8));
+        return judged(at_both(), packets);
+    };
+    CHECK(resent(1) == certain("RNR-08"));
+    CHECK(resent(2) == kNothing);
+}
+
 TEST_CASE("judge TMO-01: a timeout is not shorter than the local ACK timeout", "[judge][TMO-01]") {
     Wire wire;
     const flow::Attributes timed{.timeout = 8}; // 1.05 ms

@@ -77,6 +77,24 @@ TEST_CASE("model: the DSCP is that of the address vector", "[model][ENC-12]") {
     CHECK(scene.found() == "");
 }
 
+TEST_CASE("model: an answer that was on its way keeps the DSCP of its time", "[model][ENC-12]") {
+    const auto found = [](std::int64_t psn, wire::Duration later) {
+        Scene scene;
+        scene.post_receives(2);
+        scene.sent("SEND_ONLY", 0);
+        scene.acknowledged(0, 1);
+        const dut::AddressVector vector{.address = peer().address, .hop_limit = 64};
+        scene.call(dut::QpModify{.qp = kQp, .attributes = {.address_vector = vector}});
+        if (psn > 0) scene.sent("SEND_ONLY", psn);
+        scene.acknowledged(psn, static_cast<std::uint32_t>(psn + 1)); // with the old one
+        scene.story.packets.back().at = {wire::Instant{later}, wire::Instant{later}};
+        return scene.found();
+    };
+    CHECK(found(0, std::chrono::microseconds(200)) == "");
+    CHECK(found(0, std::chrono::milliseconds(2)) == "ENC-12 ip.dscp");
+    CHECK(found(1, std::chrono::microseconds(200)) == "ENC-12 ip.dscp");
+}
+
 TEST_CASE("model: only a switch marks a packet as congested", "[model][CA17-5]") {
     CHECK(found_with_envelope([](auto& e) { e.ecn = 3; }) == "CA17-5 ip.ecn");
     CHECK(found_with_envelope([](auto& e) { e.ecn = 3; }, false) == "");

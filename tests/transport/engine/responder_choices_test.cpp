@@ -119,6 +119,18 @@ TEST_CASE("responder: a duplicate lets a gap be NAKed anew, by option", "[engine
     CHECK(lab.drain().size() == (rearms ? 1 : 0));
 }
 
+TEST_CASE("responder: a duplicate lets nothing be NAKed after an RNR NAK", "[engine][RNR-04]") {
+    Lab lab(choosing({.duplicate_rearms_nak = true}));
+    write(lab, 0);
+    lab.drain();
+    lab.receive(lab.packet("SEND_ONLY", rq_psn + 1), pattern(4));
+    CHECK(lab.one().syndrome() >> 5 == 1); // RNR NAK
+    write(lab, 0);
+    CHECK(lab.one().syndrome() == 0x1F);
+    write(lab, 2);
+    CHECK(lab.drain().empty());
+}
+
 TEST_CASE("responder: the first READ response counts the READ in its MSN, or not",
           "[engine][N-01][RDR-03]") {
     const auto choice = GENERATE(FirstMsn::New, FirstMsn::Old);
