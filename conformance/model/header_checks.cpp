@@ -370,6 +370,7 @@ void HeaderChecks::cnp(PacketLog& log, const Packet& packet) const {
     log.equals("CNP-02", Must, "psn", 0U, bth.psn.value());
     log.equals("CNP-02", Must, "se", false, bth.solicited);
     log.equals("CNP-02", Must, "migreq", false, bth.mig_req);
+    log.equals("CNP-02", Should, "ackreq", false, bth.ack_request);
     log.equals("CNP-02", on_the_way(Should), "becn", true, bth.becn);
     log.equals("CNP-02", on_the_way(Should), "fecn", false, bth.fecn);
     constexpr std::size_t kReserved = 16;

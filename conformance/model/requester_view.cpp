@@ -72,7 +72,10 @@ void RequesterView::response(Qp& qp, const Packet& packet, bool clear) {
     const std::int64_t end = qp.sends.back().first + qp.sends.back().packets;
     const std::int64_t psn = qp.own_psn(packet.packet->bth.psn, end);
     note_response(qp, packet, psn, clear);
-    evidence_.acknowledged = std::max(evidence_.acknowledged, psn);
+    // REQ-18: what names a request that was not sent acknowledges nothing.
+    const auto behind = std::ranges::upper_bound(qp.sends, psn, {}, &SendWork::first);
+    const bool was_sent = behind != qp.sends.begin() && std::prev(behind)->first < next_sent_;
+    if (was_sent && psn < end) evidence_.acknowledged = std::max(evidence_.acknowledged, psn);
     if (packet.packet->headers.has(wire::Header::Aeth)) {
         evidence_.msn = std::max(evidence_.msn, packet.packet->aeth.msn.value);
     }
