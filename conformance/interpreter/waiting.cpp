@@ -222,11 +222,19 @@ Task<Met<bool>> act_as_peer(Interpreter& interpreter, std::span<Awaited> open) {
     co_return true;
 }
 
-// TMO-03: whether the DUT says that its retries are used up, and has sent one packet that often. A
-// dialogue cannot know how long its lines take: each RNR NAK that the tester obeys takes time, and
-// some devices have timers of their own. The model judges whether the DUT gave up too soon.
+// A dialogue cannot know how long its lines take: each RNR NAK that the tester obeys takes time,
+// and some devices have timers of their own.
+bool may_be_late(Interpreter& interpreter) {
+    const auto waited = [](const auto& one) { return one.second.refusals > 0; };
+    return interpreter.environment().early_ack_timer() ||
+           std::ranges::any_of(interpreter.objects().qps, waited);
+}
+
+// TMO-03: whether the DUT says that its retries are used up, and has sent one packet that often
+// where a dialogue may be late. The model judges whether the DUT gave up too soon.
 Task<Met<bool>> has_given_up(Interpreter& interpreter, CaseQp& qp, Span span) {
-    if (!is_unscripted(interpreter) || qp.type != engine::QpType::Rc) co_return false;
+    const bool excused = is_unscripted(interpreter) && may_be_late(interpreter);
+    if (!excused || qp.type != engine::QpType::Rc) co_return false;
     co_await collect_completions(interpreter, qp, wire::Duration(0), span);
     if (!qp.gave_up) co_return false;
     std::map<std::int64_t, std::int64_t> copies; // of each request, by its PSN

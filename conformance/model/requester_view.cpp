@@ -75,7 +75,9 @@ void RequesterView::response(Qp& qp, const Packet& packet, bool clear) {
     // REQ-18: what names a request that was not sent acknowledges nothing.
     const auto behind = std::ranges::upper_bound(qp.sends, psn, {}, &SendWork::first);
     const bool was_sent = behind != qp.sends.begin() && std::prev(behind)->first < next_sent_;
-    if (was_sent && psn < end) evidence_.acknowledged = std::max(evidence_.acknowledged, psn);
+    const bool none_seen = next_sent_ == 0;
+    if (none_seen || (was_sent && psn < end))
+        evidence_.acknowledged = std::max(evidence_.acknowledged, psn);
     if (packet.packet->headers.has(wire::Header::Aeth)) {
         evidence_.msn = std::max(evidence_.msn, packet.packet->aeth.msn.value);
     }
