@@ -394,6 +394,11 @@ void repeat_old(Sketch& sketch, const Qp& qp) {
     sketch.say(one.packets[sketch.random().below(one.packets.size())]);
 }
 
+// Whether requests of the dialogue may take as many PSNs as a packet far ahead is away.
+bool reaches_far(const Sketch& sketch) {
+    return sketch.features().volume || sketch.features().large;
+}
+
 // Farther ahead than any packet of the dialogue: one PSN never stands for two requests. Not so far
 // that the judge takes it for a gap that it cannot judge.
 std::int64_t far_ahead(Sketch& sketch) {
@@ -406,7 +411,7 @@ void illegal(Sketch& sketch, Qp& qp);
 
 // RSP-02: a packet from far ahead, and then what is expected.
 void far_packet(Sketch& sketch, Qp& qp) {
-    if (sketch.features().volume) return legal(sketch, qp); // its messages may reach as far
+    if (reaches_far(sketch)) return legal(sketch, qp); // as far as its messages
     const std::string remote = fmt::format("va=f{0} rkey=f{0}", qp.domain);
     const std::string foreign = fmt::format("va=f{0} rkey=f{0}+{1}", qp.domain, 1);
     const std::string_view asks = sketch.percent(70) ? " ackreq" : "";
@@ -497,7 +502,7 @@ void unready(Sketch& sketch, Qp& qp) {
     // Meanwhile duplicates are answered, and what follows is dropped.
     if (sketch.features().duplicates && !qp.sent.empty() && sketch.percent(30))
         queue(qp, qp.sent.back().packets);
-    if (sketch.features().gaps && !sketch.features().volume && sketch.percent(30)) {
+    if (sketch.features().gaps && !reaches_far(sketch) && sketch.percent(30)) {
         qp.pending.push_back(
             fmt::format("{}SEND_ONLY psn={} ackreq", sends(qp), qp.psn + far_ahead(sketch)));
     }

@@ -10,6 +10,9 @@
 namespace veriroce::explorer {
 namespace {
 
+// Of both ends. All faults of a dialogue together may befall the copies of one request.
+constexpr std::uint64_t kRetries = 7;
+
 std::string damage_of(Sketch& sketch) {
     constexpr std::array<std::string_view, 14> actions{"drop",         "drop",
                                                        "drop",         "duplicate",
@@ -132,8 +135,11 @@ void exchange(Sketch& sketch, Qp& qp, bool last) {
     if (work.immediate && line.find(" imm=") == std::string::npos) line += " imm=7";
     if (work.operation == "ATOMIC_FETCH_AND_ADD")
         line += fmt::format(" add={}", sketch.random().below(1000));
-    if (work.operation == "ATOMIC_CMP_AND_SWP")
-        line += fmt::format(" compare=0 swap={}", sketch.random().below(1000));
+    if (work.operation == "ATOMIC_CMP_AND_SWP") {
+        constexpr std::size_t most = std::string_view(" compare=0 swap=999").size();
+        const std::uint64_t limit = line.size() + most <= kColumns ? 1000 : 10;
+        line += fmt::format(" compare=0 swap={}", sketch.random().below(limit));
+    }
     const bool silent = of_dut && features.unsignaled && !last && sketch.percent(25);
     if (silent) line = with_option(std::move(line), "unsignaled");
     if (of_dut && sketch.percent(15)) line = with_option(std::move(line), "fence");
@@ -164,7 +170,8 @@ void begin_traffic(Sketch& sketch, const Qp& qp) {
         const std::string action = damage_of(sketch);
         sketch.say(fmt::format("fault  {} when{} from={}{} p=0.{} first={}", action, whose,
                                sketch.percent(50) ? "dut" : "tester", victims_of(sketch),
-                               1 + sketch.random().below(4), 1 + sketch.random().below(4)));
+                               1 + sketch.random().below(4),
+                               1 + sketch.random().below(kRetries / rules)));
     }
 }
 

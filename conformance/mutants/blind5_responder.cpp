@@ -545,6 +545,7 @@ constexpr std::array kMutants{
     Mutant{.name = "rnr_timer_of_first_qp",
            .rule = "RNR-07",
            .description = "The RNR NAKs of all QPs have the timer of the QP that sent the first.",
+           .cases = "rnr/timers-of-two-qps",
            .make_filter = make<TimerOfFirstQp>},
     Mutant{.name = "rnr_wait_over_gap_draws_nak",
            .rule = "N-08",

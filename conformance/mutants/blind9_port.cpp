@@ -275,10 +275,12 @@ constexpr std::array kMutants{
            .description =
                "What is sent again leaves with hop limit 64, whatever the address vector "
                "says.",
+           .cases = "enc/hop-limit-of-resends",
            .make_filter = make<ResentWithHopLimit64>},
     Mutant{.name = "urgent_frames_of_vlan_dropped",
            .rule = "ENC-15",
            .description = "Frames of a VLAN with a priority above 3 are dropped.",
+           .cases = "n/vlan-priorities",
            .make_filter = make<DropsInbound<is_urgent_in_vlan>>},
     Mutant{.name = "v4_source_compared_by_network",
            .rule = "ENC-14",
@@ -295,6 +297,7 @@ constexpr std::array kMutants{
     Mutant{.name = "icrc_of_tagged_not_checked",
            .rule = "CRC-07",
            .description = "The ICRC of frames with a VLAN tag is not compared.",
+           .cases = "n/vlan-priorities",
            .make_filter = make<Admits<trusts_tagged>>},
     Mutant{.name = "cnp_asks_for_ack",
            .rule = "CNP-02",

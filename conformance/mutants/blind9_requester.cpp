@@ -434,24 +434,6 @@ using NakRetriesNeverReloaded =
 
 // --- connections
 
-class RetryCountOfFirstQp final : public SurfaceFilter {
-  public:
-    void modifying(wire::Qpn qpn, engine::QpAttributes& attributes) override {
-        if (!attributes.retry_count) return;
-        asked_.insert_or_assign(qpn, *attributes.retry_count);
-        if (!first_) first_ = qpn;
-        attributes.retry_count = asked_.at(*first_);
-    }
-    void queried(engine::QpReport& report) override {
-        const auto asked = asked_.find(report.qpn);
-        if (asked != asked_.end()) report.attributes.retry_count = asked->second;
-    }
-
-  private:
-    std::optional<wire::Qpn> first_;
-    std::map<wire::Qpn, std::uint8_t> asked_;
-};
-
 // --- completions
 
 class ReadTellsFirstPiece final : public SurfaceFilter {
@@ -551,15 +533,18 @@ constexpr std::array kMutants{
     Mutant{.name = "solicited_of_immediate_write_not_sent",
            .rule = "N-26",
            .description = "A solicited WRITE with immediate data leaves without SE.",
+           .cases = "req/flags-in-turn",
            .make_filter = make<EditsOutbound<solicited_immediate_write_is_plain>>},
     Mutant{.name = "solicited_sticks_to_next",
            .rule = "N-26",
            .description = "The SEND behind a solicited one leaves with SE as well.",
+           .cases = "req/flags-in-turn",
            .make_filter = make<SolicitedSticksToNext>},
     Mutant{.name = "fence_overlooks_four_reads",
            .rule = "REQ-28",
            .description = "A fence does not hold while four READs or atomics, or a multiple of "
                           "four, are unanswered.",
+           .cases = "req/fence-behind-several-reads",
            .checks = kStandardChecks.with(SendCheck::Fence, fence_counts_in_two_bits)},
     Mutant{.name = "writes_wait_for_credits",
            .rule = "REQ-29",
@@ -571,6 +556,7 @@ constexpr std::array kMutants{
            .rule = "REQ-31",
            .description = "The two pieces of a request of one packet change places when it is sent "
                           "again.",
+           .cases = "req/pieces-of-resends",
            .make_filter = make<ResentPiecesExchanged>},
     Mutant{.name = "resent_read_has_newest_length",
            .rule = "REQ-10",
@@ -584,6 +570,7 @@ constexpr std::array kMutants{
     Mutant{.name = "response_psn_in_sixteen_bits",
            .rule = "REQ-07",
            .description = "Of the PSN of a response the lower 16 bits are compared.",
+           .cases = "req/answers-beside-by-every-power",
            .make_filter = make<ResponsePsnInSixteenBits>},
     Mutant{.name = "excess_of_read_response_written",
            .rule = "REQ-22",
@@ -611,7 +598,8 @@ constexpr std::array kMutants{
     Mutant{.name = "retry_count_of_first_qp",
            .rule = "TMO-03",
            .description = "All QPs have the retry_cnt of the QP that was connected first.",
-           .make_filter = make<RetryCountOfFirstQp>},
+           .cases = "tmo/retries-of-two-qps",
+           .make_filter = make<OfFirstQp<&engine::QpAttributes::retry_count>>},
     Mutant{.name = "rnr_retries_told_as_timeouts",
            .rule = "RNR-09",
            .description = "A request that has used up rnr_retry completes as retry exceeded.",
@@ -619,27 +607,32 @@ constexpr std::array kMutants{
     Mutant{.name = "read_tells_length_of_first_piece",
            .rule = "REQ-34",
            .description = "A READ into several pieces completes with the length of the first.",
+           .cases = "len/read-into-pieces",
            .make_filter = make<ReadTellsFirstPiece>},
     Mutant{.name = "local_work_not_flushed",
            .rule = "STA-07",
            .description = "A bind or a local invalidate that is flushed does not complete.",
+           .cases = "sta/local-work-flushed",
            .make_filter = make<LocalWorkNotFlushed>},
     Mutant{.name = "local_work_completes_first",
            .rule = "N-20",
            .description = "A bind or a local invalidate completes in front of the request before "
                           "it, if that one was unanswered when it was posted.",
+           .cases = "n/local-work-in-order",
            .make_filter = make<LocalWorkCompletesFirst>},
     Mutant{.name = "fence_waits_for_reads_before_reset",
            .rule = "STA-10",
            .description =
                "If a READ was unanswered when the QP was reset, fenced requests of later "
                "connections never leave.",
+           .cases = "sta/reset-forgets-fences",
            .make_filter = make<FenceSurvivesReset>},
     Mutant{.name = "drain_behind_read_not_told",
            .rule = "STA-06",
            .level = "SHOULD",
            .description = "SQ_DRAINED is not raised if a READ was unanswered when the QP went to "
                           "SQD.",
+           .cases = "sta/drained-after-a-read",
            .make_filter = make<DrainBehindReadNotTold>},
 };
 

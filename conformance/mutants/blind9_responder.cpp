@@ -462,10 +462,12 @@ constexpr std::array kMutants{
     Mutant{.name = "window_opens_whole_region",
            .rule = "KEY-05",
            .description = "A READ through a window may read all of the region behind it.",
+           .cases = "key/window-far-outside",
            .make_filter = make<WindowOpensWholeRegion>},
     Mutant{.name = "local_invalidate_leaves_window_open",
            .rule = "KEY-07",
            .description = "A window that its host has invalidated by a request may still be read.",
+           .cases = "key/window-given-up",
            .make_filter = make<RevokedWindowStaysOpen>},
     Mutant{.name = "send_of_exact_fit_refused",
            .rule = "LEN-06",
@@ -483,6 +485,7 @@ constexpr std::array kMutants{
            .rule = "RSP-10",
            .description = "A SEND with invalidate that comes again ends the QP in silence, because "
                           "its key is revoked already.",
+           .cases = "rsp/duplicate-send-with-invalidate",
            .checks = kStandardChecks.with(RequestCheck::ExpectedPsn, duplicates_revoke)},
     Mutant{.name = "write_offset_in_sixteen_bits",
            .rule = "RSP-01",
@@ -496,6 +499,7 @@ constexpr std::array kMutants{
            .rule = "ATM-04",
            .description = "Once its host has changed an attribute of the QP, a duplicate of an "
                           "earlier atomic gets no answer.",
+           .cases = "atm/replays-after-a-change sta/replays-after-sqd",
            .make_filter = make<ReplaysLostWhenModified>},
     Mutant{.name = "first_ack_after_nak_reserved",
            .rule = "ACK-06",
@@ -515,6 +519,7 @@ constexpr std::array kMutants{
            .rule = "RSP-01",
            .description = "A READ ahead of a gap takes a place among the READs that were agreed "
                           "upon, and keeps it: when all are taken, READs are refused.",
+           .cases = "rdr/reads-ahead",
            .make_filter = make<ReadsAheadUseUpResources>},
     Mutant{.name = "no_acks_before_rts",
            .rule = "STA-03",
@@ -528,10 +533,12 @@ constexpr std::array kMutants{
            .rule = "N-16",
            .level = "SHOULD",
            .description = "LAST_WQE_REACHED is not raised where a fatal NAK ended the QP.",
+           .cases = "sta/shared-receives-stay",
            .make_filter = make<NoLastWqeAfterFatalNak>},
     Mutant{.name = "duplicate_flush_not_answered",
            .rule = "EXT-04",
            .description = "A FLUSH that comes again gets no answer.",
+           .cases = "ext/flush-again",
            .make_filter = make<DuplicateFlushNotAnswered>},
 };
 

@@ -1,4 +1,5 @@
 // Defects around receiver not ready.
+#include "conformance/mutants/blind.hpp"
 #include "conformance/mutants/groups.hpp"
 #include "conformance/mutants/packets.hpp"
 
@@ -70,6 +71,11 @@ constexpr std::array kMutants{
            .description = "RNR NAKs carry timer code 1 (0.01 ms), whatever the QP was set up with.",
            .cases = "rnr/timer-code",
            .make_filter = make<EditsOutbound<shortest_rnr_code>>},
+    Mutant{.name = "rnr_retry_of_first_qp",
+           .rule = "RNR-09",
+           .description = "All QPs have the rnr_retry of the QP that was connected first.",
+           .cases = "rnr/other-retries-on-two-qps",
+           .make_filter = make<OfFirstQp<&engine::QpAttributes::rnr_retry>>},
 };
 
 } // namespace
