@@ -319,7 +319,7 @@ void meanwhile(Sketch& sketch, Qp& qp) {
         return;
     case 2: return say_damaged(sketch, qp, asked);
     case 3:
-        if (qp.open.size() < kMostOpen && qp.posted < kMostPosted) post(sketch, qp);
+        if (qp.open.size() < kMostOpen && qp.posted < kMostPosted && !qp.drains) post(sketch, qp);
         return;
     default: break;
     }

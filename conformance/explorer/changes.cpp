@@ -91,8 +91,10 @@ void drain(Sketch& sketch, Qp& qp) {
     sketch.wait(kSent);
     sketch.say(
         fmt::format("dut    modify {}state=SQD{}", of(qp), told ? " en_sqd_async_notify=1" : ""));
+    qp.drains = true;
     if (!idle && sketch.percent(30)) disturb(sketch, qp);
     if (!idle) answer_all(sketch, qp);
+    qp.drains = false;
     if (qp.dut_dead || !qp.open.empty() || !qp.answers_known) {
         qp.known = qp.answers_known = false;
         return;

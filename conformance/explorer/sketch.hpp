@@ -136,6 +136,7 @@ struct Qp {
     std::deque<Asked> open;
     bool answers_known = true; // whether the tester answered as a right peer does
     bool dut_dead = false;
+    bool drains = false; // what is posted now waits for RTS
     std::uint32_t posted = 0;
     wire::Duration answered_at{0}; // of the dialogue: when the tester last answered a request
     int tried_again = 0;           // since then, at most: each may use up a retry
