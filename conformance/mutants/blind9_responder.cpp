@@ -533,7 +533,6 @@ constexpr std::array kMutants{
            .rule = "N-16",
            .level = "SHOULD",
            .description = "LAST_WQE_REACHED is not raised where a fatal NAK ended the QP.",
-           .cases = "sta/shared-receives-stay",
            .make_filter = make<NoLastWqeAfterFatalNak>},
     Mutant{.name = "duplicate_flush_not_answered",
            .rule = "EXT-04",
