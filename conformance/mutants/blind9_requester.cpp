@@ -607,7 +607,7 @@ constexpr std::array kMutants{
     Mutant{.name = "read_tells_length_of_first_piece",
            .rule = "REQ-34",
            .description = "A READ into several pieces completes with the length of the first.",
-           .cases = "len/read-into-pieces",
+           .cases = "req/read-into-pieces",
            .make_filter = make<ReadTellsFirstPiece>},
     Mutant{.name = "local_work_not_flushed",
            .rule = "STA-07",
