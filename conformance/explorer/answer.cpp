@@ -283,7 +283,7 @@ void answer_first(Sketch& sketch, Qp& qp) {
 void say_damaged(Sketch& sketch, const Qp& qp, const Asked& asked) {
     constexpr std::array<std::string_view, 3> refusals{
         "NAK psn={} code=REMOTE_ACCESS", "NAK psn={} code=PSN_SEQUENCE", "RNR_NAK psn={} timer=1"};
-    std::string line = with_other_data(answer_line(sketch, qp, asked));
+    std::string line = answer_line(sketch, qp, asked);
     std::string fault = damage(sketch);
     if (sketch.percent(40)) {
         line =
@@ -291,9 +291,7 @@ void say_damaged(Sketch& sketch, const Qp& qp, const Asked& asked) {
         // The judge compares no P_Keys, and takes every refusal for one that counts.
         if (fault.find("pkey") != std::string::npos) fault = "icrc=bad";
     }
-    const std::size_t whole = line.size();
-    line = with_option(std::move(line), fault);
-    if (line.size() > whole) sketch.say(std::move(line));
+    if (auto copy = damaged(std::move(line), fault)) sketch.say(*std::move(copy));
 }
 
 // The answer to a later message answers those before it.

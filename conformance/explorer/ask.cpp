@@ -493,9 +493,10 @@ void unready(Sketch& sketch, Qp& qp) {
     const std::vector<std::string> packets = packets_of(sketch, qp, message, qp.psn);
     // A WRITE lacks its receive at the last packet only, and is sent again from there.
     const std::size_t refused = write ? packets.size() - 1 : 0;
-    const std::int64_t psn = qp.psn + (write ? sketch.packets_of(message.bytes) - 1 : 0);
+    const std::int64_t psn = qp.psn + static_cast<std::int64_t>(refused);
     const bool fits = packets[refused].size() + kAfterTimer.size() <= kColumns;
-    const bool apart = psn - qp.psn + 1 == static_cast<std::int64_t>(refused) + 1 || !write;
+    // One line may stand for all packets.
+    const bool apart = !write || sketch.packets_of(message.bytes) == std::ssize(packets);
     if (!fits || !apart || (write && !message.immediate)) return legal(sketch, qp);
     queue(qp, packets);
     qp.pending.push_back(fmt::format("{}RNR_NAK psn={}", expects(qp), psn));
@@ -528,8 +529,7 @@ void dropped(Sketch& sketch, Qp& qp) {
     const auto one = std::ranges::find_if(
         qp.pending, [&](const std::string& line) { return is_packet(line) && which-- == 0; });
     if (one == qp.pending.end()) return;
-    std::string copy = with_option(with_other_data(*one), damage(sketch));
-    if (copy.size() > one->size() + 1) qp.pending.insert(one, std::move(copy));
+    if (auto copy = damaged(*one, damage(sketch))) qp.pending.insert(one, *std::move(copy));
     if (sketch.percent(10)) // CNP-12: it is no request
         qp.pending.push_front(fmt::format("{}CNP psn=abs:0 becn{}", sends(qp),
                                           sketch.percent(20) ? " icrc=bad" : ""));

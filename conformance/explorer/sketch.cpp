@@ -64,6 +64,10 @@ std::string with_option(std::string line, std::string_view option) {
     return line;
 }
 
+namespace {
+
+// A packet line that differs in its payload alone: where a device takes it for the one that
+// follows, memory tells.
 std::string with_other_data(std::string line) {
     constexpr std::string_view field = "data=";
     const std::size_t at = line.find(field);
@@ -74,6 +78,8 @@ std::string with_other_data(std::string line) {
     const std::uint64_t offset = std::stoull(line.substr(begin, end - begin));
     return line.replace(begin, end - begin, fmt::format("{}", offset + 1));
 }
+
+} // namespace
 
 std::string damage(Sketch& sketch) {
     constexpr std::array<std::string_view, 12> faults{
@@ -90,6 +96,14 @@ std::string damage(Sketch& sketch) {
     case 3: return fmt::format("invert=pkey:{}", random.below(15));
     default: return std::string(random.pick(faults));
     }
+}
+
+std::optional<std::string> damaged(std::string line, std::string_view fault) {
+    line = with_other_data(std::move(line));
+    const std::size_t whole = line.size();
+    line = with_option(std::move(line), fault);
+    if (line.size() == whole) return std::nullopt;
+    return line;
 }
 
 Sketch::Sketch(std::uint64_t seed, const Reach& reach) : random_(seed), reach_(reach) {

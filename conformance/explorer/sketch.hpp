@@ -277,13 +277,12 @@ inline constexpr std::size_t kColumns = 100; // of a script
 // script.
 std::string with_option(std::string line, std::string_view option);
 
-// A packet line that differs in its payload alone: where a device takes it for the one that
-// follows, memory tells.
-std::string with_other_data(std::string line);
-
 // A field that makes a packet one that every receiver must drop without an answer (CRC-07, BTH-07,
 // BTH-19, BTH-02, ENC-14).
 std::string damage(Sketch& sketch);
+
+// The line with other data and such a field; nothing if it has no room for the field.
+std::optional<std::string> damaged(std::string line, std::string_view fault);
 
 // The regions of every dialogue, by the QP's domain. A line of a script is
 // short, and so are their names: tN, which the tester may read and write; sN,

@@ -83,13 +83,12 @@ void send_uc(Sketch& sketch, Qp& qp) {
         ++qp.psn;
         return expect_received(sketch, qp, sink, next, more, 0);
     }
-    const std::size_t damaged = sketch.features().dropped && sketch.percent(40)
+    const std::size_t spoiled = sketch.features().dropped && sketch.percent(40)
                                     ? sketch.random().below(lines.size())
                                     : lines.size();
     for (std::size_t i = 0; i < lines.size(); ++i) {
-        if (i == damaged) {
-            std::string copy = with_option(with_other_data(lines[i]), damage(sketch));
-            if (copy.size() > lines[i].size() + 1) sketch.say(std::move(copy));
+        if (i == spoiled) {
+            if (auto copy = damaged(lines[i], damage(sketch))) sketch.say(*std::move(copy));
         }
         sketch.say(lines[i]);
     }

@@ -45,8 +45,7 @@ CaseResult result_of(const script::Case& script, const script::Run& run) {
 Task<Met<>> play_all(Interpreter& interpreter) {
     co_await connect(interpreter);
     Met<> played = co_await outcome_of(play(interpreter, interpreter.run().body));
-    const bool ends = !played && played.error().verdict == Verdict::Pass;
-    if (!played && !ends) co_return played;
+    if (!played && played.error().verdict != Verdict::Pass) co_return played;
     co_await conclude(interpreter);
     co_return Met<>{};
 }

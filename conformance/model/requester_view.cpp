@@ -1,6 +1,7 @@
 #include "conformance/model/requester_view.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace veriroce::model {

@@ -6,6 +6,7 @@
 
 #include "conformance/mutants/blind.hpp"
 #include "conformance/mutants/groups.hpp"
+#include "conformance/mutants/of_first_qp.hpp"
 
 namespace veriroce::mutants {
 
@@ -431,8 +432,6 @@ using RnrRetriesNeverReloaded =
     NeverReloaded<is_rnr_nak, &engine::QpAttributes::rnr_retry, WcStatus::RnrRetryExcErr>;
 using NakRetriesNeverReloaded =
     NeverReloaded<is_sequence_nak, &engine::QpAttributes::retry_count, WcStatus::RetryExcErr>;
-
-// --- connections
 
 // --- completions
 

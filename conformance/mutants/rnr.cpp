@@ -1,6 +1,6 @@
 // Defects around receiver not ready.
-#include "conformance/mutants/blind.hpp"
 #include "conformance/mutants/groups.hpp"
+#include "conformance/mutants/of_first_qp.hpp"
 #include "conformance/mutants/packets.hpp"
 
 namespace veriroce::mutants {

@@ -128,7 +128,7 @@ TEST_CASE("honest peer: a dialogue ends where the DUT has used up its retries",
     const std::string unscripted = "tags   unscripted\n";
     CHECK(verdict(unscripted, waits) == Verdict::Pass);
     CHECK(verdict("", waits) != Verdict::Pass);
-    // No excuse has a device that made nobody wait, nor one that gave up without a try.
+    // A device has no excuse if it did not make the tester wait, or if it gave up at once.
     CHECK(verdict(unscripted, "fault  drop when from=dut opcode=acks\n") == Verdict::Fail);
     CHECK(verdict(unscripted, waits + "fault  drop when from=dut opcode=data\n") == Verdict::Fail);
 }
