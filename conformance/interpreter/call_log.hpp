@@ -22,6 +22,7 @@ class CallLog {
         std::size_t next_when_answered = 0;
     };
     [[nodiscard]] std::vector<Logged>& calls() { return calls_; }
+    [[nodiscard]] const std::vector<Logged>& calls() const { return calls_; }
 
   private:
     std::vector<Logged> calls_;

@@ -296,31 +296,34 @@ model::RegionNames names_of_regions(const Objects& objects) {
     return names;
 }
 
-// What the model finds in memory, completions and events.
-std::vector<model::Deviation> host_deviations(Interpreter& interpreter, const model::Story& story) {
-    return model::check_memory(story, names_of_regions(interpreter.objects()));
+// What the model finds in memory, completions and events up to now.
+const HostLook& look_at_host(Interpreter& interpreter) {
+    const Record& record = interpreter.record();
+    const CallLog& log = interpreter.events().call_log();
+    const wire::Instant now = interpreter.events().now();
+    std::optional<HostLook>& last = interpreter.last_look();
+    if (!last || !last->still_holds(record, log, now)) {
+        last.emplace(HostLook{.story = story_of(interpreter.environment(), record, log, now),
+                              .packets = record.size()});
+        last->found = model::check_memory(last->story, names_of_regions(interpreter.objects()));
+    }
+    return *last;
 }
 
 // What the model finds in the whole run, whatever the lines named.
 std::vector<Violation> deviations(Interpreter& interpreter) {
-    const model::Story story =
-        story_of(interpreter.environment(), interpreter.record(), interpreter.events().call_log(),
-                 interpreter.events().now());
+    const HostLook& look = look_at_host(interpreter);
     std::vector<Violation> found;
-    for (const model::Deviation& one : model::check_packets(story))
-        found.push_back(violation_of(one, story.setting));
-    for (const model::Deviation& one : host_deviations(interpreter, story))
-        found.push_back(violation_of(one, story.setting));
+    for (const model::Deviation& one : model::check_packets(look.story))
+        found.push_back(violation_of(one, look.story.setting));
+    for (const model::Deviation& one : look.found)
+        found.push_back(violation_of(one, look.story.setting));
     return found;
 }
 
 // Whether the model misses something that a device may show later.
 bool misses_what_may_come(Interpreter& interpreter) {
-    CallLog log = interpreter.events().call_log(); // the case goes on, with its own
-    const model::Story story =
-        story_of(interpreter.environment(), interpreter.record(), log, interpreter.events().now());
-    const auto found = host_deviations(interpreter, story);
-    return std::ranges::any_of(found, &model::Deviation::may_come);
+    return std::ranges::any_of(look_at_host(interpreter).found, &model::Deviation::may_come);
 }
 
 // No line waits for what the model misses, so it may not have been looked for long enough.

@@ -12,6 +12,7 @@
 #include "conformance/interpreter/objects.hpp"
 #include "conformance/interpreter/record.hpp"
 #include "conformance/interpreter/statements.hpp"
+#include "conformance/interpreter/story.hpp"
 #include "conformance/interpreter/tester_peer.hpp"
 #include "conformance/interpreter/wire.hpp"
 
@@ -96,6 +97,7 @@ struct Interpreter::Parts {
     Wire wire;
     Clock clock;
     CaseResult result;
+    std::optional<HostLook> last_look;
     Task<void> play; // the last member: it refers to the others
 };
 
@@ -170,6 +172,9 @@ Clock& Interpreter::clock() {
 }
 CaseResult& Interpreter::result() {
     return parts_->result;
+}
+std::optional<HostLook>& Interpreter::last_look() {
+    return parts_->last_look;
 }
 
 } // namespace veriroce::interpreter

@@ -37,6 +37,7 @@ class Record;
 class TesterPeer;
 class Wire;
 struct Environment;
+struct HostLook;
 struct Objects;
 
 class Interpreter {
@@ -71,6 +72,7 @@ class Interpreter {
     [[nodiscard]] TesterPeer& tester();
     [[nodiscard]] Clock& clock();
     [[nodiscard]] CaseResult& result();
+    [[nodiscard]] std::optional<HostLook>& last_look();
 
   private:
     struct Parts;

@@ -40,7 +40,7 @@ model::Setting setting_of(const Environment& environment) {
 
 } // namespace
 
-model::Story story_of(const Environment& environment, const Record& record, CallLog& log,
+model::Story story_of(const Environment& environment, const Record& record, CallLog log,
                       wire::Instant end) {
     using Kind = model::Step::Kind;
     model::Story story{.setting = setting_of(environment), .end = end};
@@ -85,8 +85,19 @@ model::Story story_of(const Environment& environment, const Record& record, Call
         story.steps.push_back(one.step);
     for (CallLog::Logged& logged : calls)
         story.calls.push_back(std::move(logged.call));
-    calls.clear();
     return story;
+}
+
+bool HostLook::still_holds(const Record& record, const CallLog& log, wire::Instant now) const {
+    const auto answered = [](const model::Call& call) { return call.answer.has_value(); };
+    // What a case gives back at its end says nothing of what it did.
+    const auto gives_back = [](const CallLog::Logged& one) {
+        return std::holds_alternative<dut::Reset>(one.call.request);
+    };
+    const auto calls = std::span(log.calls());
+    return packets == record.size() && story.end == now &&
+           std::ranges::all_of(story.calls, answered) &&
+           std::ranges::all_of(calls.subspan(story.calls.size()), gives_back);
 }
 
 namespace {

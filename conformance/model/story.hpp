@@ -55,12 +55,12 @@ struct Step {
     std::size_t index = 0; // in `packets` or `calls`
 };
 
-// Who the two ends are, and what is between them.
 // COMPARE_SWAP or FETCH_ADD.
 constexpr bool is_atomic(wire::Operation operation) {
     return operation == wire::Operation::CompareSwap || operation == wire::Operation::FetchAdd;
 }
 
+// Who the two ends are, and what is between them.
 struct Setting {
     dut::Welcome dut;
     std::uint32_t gid_index = 0;
