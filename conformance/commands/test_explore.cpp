@@ -68,6 +68,7 @@ explorer::Options explorer_options(const TestOptions& options, std::optional<pla
                                    std::string today) {
     explorer::Options explore{.seed = options.seed,
                               .timeout_scale = options.timeout_scale,
+                              .threads = threads_of(options),
                               .profile = std::move(profile),
                               .today = std::move(today)};
     if (explore.profile) explore.timeout_scale *= explore.profile->time_scale;

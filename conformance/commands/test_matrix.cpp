@@ -7,6 +7,7 @@
 #include "conformance/commands/test_device.hpp"
 #include "conformance/judge/judged_rules.hpp"
 #include "conformance/model/checked_rules.hpp"
+#include "conformance/plan/ahead.hpp"
 #include "conformance/plan/run.hpp"
 #include "dissector/command_line/stop_on_signal.hpp"
 
@@ -84,9 +85,12 @@ Accepted<int> print_matrix(const plan::Plan& plan, const TestOptions& options, s
     const StopOnSignal stop;
     std::size_t found = 0;
     std::size_t pairs = 0;
+    plan::Ahead<Accepted<std::vector<CaughtBy>>> all(
+        threads_of(options), defects.size(),
+        [&](std::size_t number) { return catches(plan, *defects[number], options); });
     for (const mutants::Mutant* defect : defects) {
+        const auto caught = all.take();
         if (StopOnSignal::requested()) return kExitInterrupted;
-        const auto caught = catches(plan, *defect, options);
         if (!caught) return std::unexpected(caught.error());
         found += caught->empty() ? 0 : 1;
         pairs += caught->size();

@@ -1,5 +1,8 @@
 #include "conformance/commands/test_options.hpp"
 
+#include <algorithm>
+#include <thread>
+
 #include <fmt/format.h>
 
 #include "conformance/plan/plan.hpp"
@@ -69,6 +72,10 @@ void add_device(Command& command, TestOptions& options) {
 void add_playing(Command& command, TestOptions& options) {
     command.number("--seed", options.seed, {}, "The seed for PSNs and random faults",
                    {.value = "N", .shows_default = true});
+    command.number("--threads", options.threads, {1, 256},
+                   "Play on N threads in virtual time; the default is one for each processor. The "
+                   "results are the same",
+                   {.value = "N"});
     command.number("--timeout-scale", options.timeout_scale, {0.1, 100'000},
                    "Multiply the tester's waiting times and settle time",
                    {.value = "FACTOR", .shows_default = true});
@@ -121,6 +128,11 @@ void add_reporting(Command& command, TestOptions& options) {
 }
 
 } // namespace
+
+unsigned threads_of(const TestOptions& options) {
+    return options.threads != 0 ? options.threads
+                                : std::max(1U, std::thread::hardware_concurrency());
+}
 
 void add_agent_options(Command& command, TestOptions& options) {
     command.option("--dut", options.dut, "The device's agent: HOST:PORT or unix:PATH",

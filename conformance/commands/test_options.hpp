@@ -30,6 +30,7 @@ struct TestOptions {
     std::string dut_reset;   // a command for the shell that revives a dead device
     std::uint64_t seed = 1;
     double timeout_scale = 1.0;
+    std::uint32_t threads = 0; // that play in virtual time; 0: one for each processor
     bool strict = false;
     std::string allow_errors; // "2%": this share of ERRORs does not change the exit code
     bool fail_fast = false;
@@ -65,6 +66,8 @@ struct TestOptions {
 
 // How long --thorough explores, unless --runs or --time says otherwise.
 inline constexpr double kThoroughSeconds = 60;
+
+unsigned threads_of(const TestOptions& options);
 
 void add_options(command_line::Command& command, TestOptions& options);
 // Of these the ones that say how to reach a device.

@@ -188,7 +188,8 @@ Accepted<plan::RunResults> play(testbed::Testbed& bench, const plan::Plan& plan,
                        .profile = profile,
                        .plan = faults,
                        .today = now.substr(0, now.find('T')),
-                       .command = repeat_options(options)});
+                       .command = repeat_options(options),
+                       .threads = threads_of(options)});
     if (profile) results.run.profile = fmt::format("{} ({})", profile->name, options.profile);
     results.run.notes.insert(results.run.notes.end(), run.notes().begin(), run.notes().end());
     results.run.complete = false; // until the last run is played
@@ -196,11 +197,10 @@ Accepted<plan::RunResults> play(testbed::Testbed& bench, const plan::Plan& plan,
     console.say(reports::console_head(results.run));
     const auto began = Clock::now();
     while (!command_line::StopOnSignal::requested()) {
-        const auto case_began = Clock::now();
         show_progress(console, run, results, plan.runs.size());
         auto result = run.next();
         if (!result) break;
-        results.timing.cases.push_back({result->id, Clock::now() - case_began});
+        results.timing.cases.push_back({result->id, run.took()});
         const auto failed_fast = [&] {
             return options.fail_fast && result->verdict == interpreter::Verdict::Fail;
         };

@@ -1,6 +1,7 @@
 #include "conformance/explorer/exploration.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <sstream>
 #include <utility>
 
@@ -72,11 +73,20 @@ Exploration::Exploration(testbed::Testbed& testbed, std::vector<RightDevice> rig
     : testbed_(testbed), right_(std::move(right)), options_(std::move(options)),
       reach_(reach_of(known_device(testbed.environment({})))), sanity_(plan::sanity_script()),
       began_(std::chrono::steady_clock::now()) {
-    if (!options_.profile) return;
-    const dut::Welcome dut = testbed.environment({}).dut;
-    known_failures_ =
-        known_failures(*options_.profile,
-                       {.firmware = dut.firmware, .kernel = dut.kernel, .today = options_.today});
+    if (options_.profile) {
+        const dut::Welcome dut = testbed.environment({}).dut;
+        known_failures_ = known_failures(
+            *options_.profile,
+            {.firmware = dut.firmware, .kernel = dut.kernel, .today = options_.today});
+    }
+    if (!testbed.plays_stand_alone()) return;
+    const std::uint64_t runs = options_.runs.value_or(std::numeric_limits<std::uint64_t>::max());
+    ahead_.emplace(options_.threads, runs, [this](std::size_t number) {
+        const std::uint64_t seed = options_.seed + number;
+        Held held = prepared(seed);
+        if (held.script) held.result = play_alone(testbed_, *held.script, seed);
+        return held;
+    });
 }
 
 Environment Exploration::known_device(Environment environment) const {
@@ -91,34 +101,37 @@ bool Exploration::over() const {
 }
 
 interpreter::Network network_of(const script::Script& script, std::uint64_t seed) {
-    const plan::PlannedRun planned{.run = std::make_shared<script::Run>(script.runs.front()),
-                                   .ip_version = ip_version_of(seed),
-                                   .file = {},
-                                   .axes = {}};
-    return planned.network();
+    return plan::network_of(script.runs.front(), ip_version_of(seed));
 }
 
 Environment Exploration::environment_on(testbed::Testbed& testbed, const script::Script& script,
-                                        std::uint64_t seed) {
+                                        std::uint64_t seed) const {
     const interpreter::Network network = network_of(script, seed);
     const bool usable = !testbed.lacks(network);
     Environment environment = testbed.environment(usable ? network : interpreter::Network{});
     environment.seed = seed;
-    // A noisy wire does something else in each play.
-    environment.wire_seed = wire::splitmix64_mix(seed + wire::kSplitmix64Step * ++plays_);
     plan::scale_times(environment, options_.timeout_scale);
     if (&testbed == &testbed_) environment = known_device(std::move(environment));
-    // A device in virtual time is a new one for each play, and its results must not depend on what
-    // was played before: the same as `veriroce test FILE --seed N` gives.
-    environment.first_tester_qpn =
-        testbed_.may_lose_packets() ? qpns_.next() : wire::Qpn{plan::first_qpn_of(seed)};
+    environment.first_tester_qpn = wire::Qpn{plan::first_qpn_of(seed)};
     return environment;
+}
+
+// Its result does not depend on what was played before: `veriroce test FILE --seed N` gives the
+// same.
+CaseResult Exploration::play_alone(testbed::Testbed& testbed, const script::Script& script,
+                                   std::uint64_t seed) const {
+    return testbed.play(script.test_case, script.runs.front(),
+                        environment_on(testbed, script, seed));
 }
 
 CaseResult Exploration::play(testbed::Testbed& testbed, const script::Script& script,
                              std::uint64_t seed) {
-    return testbed.play(script.test_case, script.runs.front(),
-                        environment_on(testbed, script, seed));
+    if (testbed.plays_stand_alone()) return play_alone(testbed, script, seed);
+    Environment environment = environment_on(testbed, script, seed);
+    // A noisy wire does something else in each play.
+    environment.wire_seed = wire::splitmix64_mix(seed + wire::kSplitmix64Step * ++plays_);
+    environment.first_tester_qpn = qpns_.next();
+    return testbed.play(script.test_case, script.runs.front(), environment);
 }
 
 CaseResult Exploration::play_until_settled(testbed::Testbed& testbed, plan::WireRecord& wire,
@@ -157,18 +170,30 @@ void Exploration::count(const CaseResult& result, std::uint64_t seed) {
     troubles_.emplace(fmt::format("{}: {}", name_of(result.verdict), result.reason()), seed);
 }
 
+Exploration::Held Exploration::prepared(std::uint64_t seed) const {
+    Dialogue dialogue = dialogue_of(seed, reach_);
+    auto script = script::compile(path_of(seed), dialogue.text);
+    return {.dialogue = std::move(dialogue), .script = std::move(script), .result = {}};
+}
+
+Exploration::Held Exploration::next_held() {
+    if (ahead_) return ahead_->take();
+    const std::uint64_t seed = options_.seed + counts_.dialogues;
+    Held held = prepared(seed);
+    if (held.script) held.result = play_until_settled(testbed_, wire_, *held.script, seed);
+    return held;
+}
+
 std::optional<Found> Exploration::next() {
     while (!over()) {
-        const std::uint64_t seed = options_.seed + counts_.dialogues;
-        const Dialogue dialogue = dialogue_of(seed, reach_);
-        const auto script = script::compile(path_of(seed), dialogue.text);
+        const auto& [dialogue, script, result] = next_held();
+        const std::uint64_t seed = dialogue.seed;
         ++counts_.dialogues;
         if (!script) {
             ++counts_.errors;
             troubles_.emplace(script.error().front().text(path_of(seed)), seed);
             continue;
         }
-        const CaseResult result = play_until_settled(testbed_, wire_, *script, seed);
         count(result, seed);
         const bool asks =
             counts_.dialogues % kDialoguesPerSanity == 0 || result.verdict != Verdict::Pass;
@@ -244,17 +269,33 @@ bool Exploration::is_for(const std::string& text, const Reach& right) const {
 std::optional<std::string> Exploration::refuted(const std::string& text, std::uint64_t seed) {
     const auto script = script::compile(path_of(seed), text);
     if (!script) return "the small script does not compile";
+    std::vector<RightDevice*> alone;
+    std::vector<RightDevice*> others;
     for (RightDevice& one : right_) {
         if (!is_for(text, reach_of(one.testbed->environment({})))) continue;
-        const CaseResult result = play_until_settled(*one.testbed, one.wire, *script, seed);
-        // Losses may keep a play from a verdict.
-        const bool unsettled = result.verdict == Verdict::Error && one.testbed->may_lose_packets();
-        const bool passes = result.verdict == Verdict::Pass || result.verdict == Verdict::Info ||
-                            result.verdict == Verdict::Skip || unsettled;
-        if (!passes)
-            return fmt::format("{} on {}: {}", name_of(result.verdict), one.name, result.reason());
+        (one.testbed->plays_stand_alone() ? alone : others).push_back(&one);
+    }
+    plan::Ahead<CaseResult> plays(options_.threads, alone.size(), [&](std::size_t number) {
+        return play_alone(*alone[number]->testbed, *script, seed);
+    });
+    for (const RightDevice* one : alone) {
+        if (auto why = objection(*one, plays.take())) return why;
+    }
+    for (RightDevice* one : others) {
+        const CaseResult result = play_until_settled(*one->testbed, one->wire, *script, seed);
+        if (auto why = objection(*one, result)) return why;
     }
     return std::nullopt;
+}
+
+std::optional<std::string> Exploration::objection(const RightDevice& device,
+                                                  const CaseResult& result) {
+    // Losses may keep a play from a verdict.
+    const bool unsettled = result.verdict == Verdict::Error && device.testbed->may_lose_packets();
+    const bool passes = result.verdict == Verdict::Pass || result.verdict == Verdict::Info ||
+                        result.verdict == Verdict::Skip || unsettled;
+    if (passes) return std::nullopt;
+    return fmt::format("{} on {}: {}", name_of(result.verdict), device.name, result.reason());
 }
 
 bool Exploration::fails_alike(const std::string& text, std::uint64_t seed,

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "conformance/explorer/dialogue.hpp"
+#include "conformance/plan/ahead.hpp"
 #include "conformance/plan/known_failures.hpp"
 #include "conformance/plan/play.hpp"
 #include "conformance/plan/replay.hpp"
@@ -33,6 +34,7 @@ struct Options {
     std::optional<std::uint64_t> runs; // dialogues
     std::optional<std::chrono::nanoseconds> time;
     double timeout_scale = 1.0;
+    unsigned threads = 1; // that play at once, where each play stands alone
     // What is known of the device under test; `today` as in plan::ProfileScope.
     std::optional<plan::Profile> profile = {};
     std::string today = {};
@@ -87,11 +89,24 @@ class Exploration {
     [[nodiscard]] const std::optional<std::uint64_t>& dead_since() const { return dead_since_; }
 
   private:
+    struct Held {
+        Dialogue dialogue;
+        std::expected<script::Script, std::vector<script::Diagnostic>> script;
+        interpreter::CaseResult result; // if the script compiles
+    };
+
     [[nodiscard]] bool over() const;
+    [[nodiscard]] Held prepared(std::uint64_t seed) const;
+    // The next dialogue, played.
+    Held next_held();
     // The device under test, with what its profile says.
     [[nodiscard]] interpreter::Environment known_device(interpreter::Environment environment) const;
-    [[nodiscard]] interpreter::Environment
-    environment_on(testbed::Testbed& testbed, const script::Script& script, std::uint64_t seed);
+    [[nodiscard]] interpreter::Environment environment_on(testbed::Testbed& testbed,
+                                                          const script::Script& script,
+                                                          std::uint64_t seed) const;
+    // On a testbed whose plays stand alone: by several threads at once.
+    interpreter::CaseResult play_alone(testbed::Testbed& testbed, const script::Script& script,
+                                       std::uint64_t seed) const;
     interpreter::CaseResult play(testbed::Testbed& testbed, const script::Script& script,
                                  std::uint64_t seed);
     // On a wire that may lose packets, until it is settled.
@@ -100,6 +115,9 @@ class Exploration {
     std::optional<Found> examine(const Dialogue& dialogue, const interpreter::CaseResult& result);
     // Why the text does not count; nothing if every right device passes it.
     std::optional<std::string> refuted(const std::string& text, std::uint64_t seed);
+    // Why the result of a right device speaks against the script that it played.
+    static std::optional<std::string> objection(const RightDevice& device,
+                                                const interpreter::CaseResult& result);
     [[nodiscard]] bool is_for(const std::string& text, const Reach& right) const;
     bool fails_alike(const std::string& text, std::uint64_t seed, const std::string& signature);
     std::string made_small(const Dialogue& dialogue, const std::string& signature);
@@ -123,6 +141,7 @@ class Exploration {
     plan::TesterQpns qpns_;
     std::uint64_t plays_ = 0;
     std::chrono::steady_clock::time_point began_;
+    std::optional<plan::Ahead<Held>> ahead_; // where each play stands alone
 };
 
 } // namespace veriroce::explorer

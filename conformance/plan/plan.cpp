@@ -307,7 +307,11 @@ std::optional<int> PlannedRun::own_ip_version() const {
 }
 
 Network PlannedRun::network() const {
-    const script::QpSetup& setup = run->qps.front(); // what is common to all QPs stands here
+    return network_of(*run, ip_version);
+}
+
+Network network_of(const script::Run& run, int ip_version) {
+    const script::QpSetup& setup = run.qps.front(); // what is common to all QPs stands here
     const auto number = [&](std::string_view name) -> std::optional<std::int64_t> {
         const script::Attribute* found = setup.attribute(name);
         const auto* expr = found == nullptr ? nullptr : std::get_if<script::Expr>(&found->value);

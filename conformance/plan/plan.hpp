@@ -80,6 +80,9 @@ struct PlannedRun {
     [[nodiscard]] std::vector<std::string> over() const;
 };
 
+// Where a run is played over this version of IP: its own VLAN is part of it.
+interpreter::Network network_of(const script::Run& run, int ip_version);
+
 // Takes "ip=4,6", "psn=low,wrap", "migreq=0,1" or "mtu=256,4096" into the selection. The error is a
 // phrase.
 std::expected<void, std::string> add_axis(Selection& selection, std::string_view text);

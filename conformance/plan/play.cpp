@@ -33,6 +33,13 @@ wire::Qpn TesterQpns::next() {
     return {std::exchange(next_, next_ + kPerPlay)};
 }
 
+TesterQpns TesterQpns::after(std::uint32_t first, std::size_t plays) {
+    const std::size_t until_last = (kLastQpn - first) / kPerPlay;
+    if (plays < until_last) return TesterQpns(first + static_cast<std::uint32_t>(plays) * kPerPlay);
+    const std::size_t again = (plays - until_last) % ((kLastQpn - kFirst) / kPerPlay);
+    return TesterQpns(kFirst + static_cast<std::uint32_t>(again) * kPerPlay);
+}
+
 void scale_times(interpreter::Environment& environment, double scale) {
     environment.patience = scaled(environment.patience, scale);
     environment.settle = scaled(environment.settle, scale);

@@ -20,6 +20,9 @@ class TesterQpns {
 
     explicit TesterQpns(std::uint32_t next = kFirst) : next_(next) {}
 
+    // Those of a play that `plays` others come before, the first of them with QPN `first`.
+    static TesterQpns after(std::uint32_t first, std::size_t plays);
+
     // The first QPN of the next play. After the last ones it begins again with kFirst.
     wire::Qpn next();
 

@@ -4,38 +4,22 @@
 
 #include <optional>
 
+#include "conformance/plan/ahead.hpp"
 #include "conformance/plan/plan.hpp"
-#include "conformance/plan/play.hpp"
 #include "conformance/plan/profile.hpp"
-#include "conformance/plan/replay.hpp"
 #include "conformance/plan/results.hpp"
+#include "conformance/plan/run_player.hpp"
 #include "conformance/testbed/testbed.hpp"
 
 namespace veriroce::plan {
-
-struct RunOptions {
-    std::uint64_t seed = 1;
-    double timeout_scale = 1.0;
-    bool fail_fast = false;
-    std::optional<Profile> profile;
-    interpreter::FaultPlan plan; // for every case, and no sanity exchange
-    std::string today;           // 2026-11-21: some known deviations end
-    std::string command; // the options that another run of one case needs, for `command` of results
-};
-
-// The tester's first QP number: apart for different seeds, so that a device's memory of an earlier
-// run does not matter.
-std::uint32_t first_qpn_of(std::uint64_t seed);
-
-// The environment of a run that is played first, or alone: its axes, the round's seed, the profile.
-interpreter::Environment environment_alone(const testbed::Testbed& testbed,
-                                           const PlannedRun& planned, const RunOptions& options);
 
 // Plays the plan run by run: the caller fetches a result at a time, prints it, and may stop.
 class PlanRun {
   public:
     PlanRun(testbed::Testbed& testbed, const Plan& plan, const Selection& selection,
             RunOptions options);
+    PlanRun(const PlanRun&) = delete;
+    PlanRun& operator=(const PlanRun&) = delete;
 
     // The next result; nothing after the last, when the testbed is broken or the device dead, or
     // when a signal came (command_line::StopOnSignal): the case at hand then ends at once, and
@@ -48,6 +32,8 @@ class PlanRun {
     // end. Nothing if there is no such run.
     [[nodiscard]] std::optional<std::string> wire_note() const;
     [[nodiscard]] std::size_t done() const { return next_; }
+    // How long the last run took; several may have been played at once.
+    [[nodiscard]] wire::Duration took() const { return took_; }
     // The id of the run that `next` plays.
     [[nodiscard]] std::optional<std::string> upcoming() const;
 
@@ -63,45 +49,23 @@ class PlanRun {
   private:
     void tell_plan();
     interpreter::CaseResult result_of(const PlannedRun& planned);
-    interpreter::CaseResult play(const PlannedRun& planned);
-    // One play, and the sanity exchange after it.
-    interpreter::CaseResult play_once(const PlannedRun& planned);
-    // More plays of a case whose first one does not prove enough.
-    interpreter::CaseResult play_again(const PlannedRun& planned, interpreter::CaseResult first);
-    // Whether a known deviation excuses this result.
-    [[nodiscard]] bool known(const PlannedRun& planned,
-                             const interpreter::CaseResult& result) const;
-    // Sees to it that something is known about the wire before a device is blamed.
-    void probe_wire(const PlannedRun& planned);
-    bool probe_with(const script::Script& probe, const PlannedRun& planned);
-    [[nodiscard]] bool interrupted() const;
-    // A small exchange on a fresh QP: whether the device still answers.
-    interpreter::CaseResult sanity_exchange(const interpreter::Environment& environment);
-    void judge_sanity(interpreter::CaseResult& result, const PlannedRun& planned,
-                      const interpreter::Environment& environment);
-    [[nodiscard]] bool answers_again(const PlannedRun& planned);
-    [[nodiscard]] std::size_t sanity_tries() const;
-    // Of the next play: with QPs of its own.
-    [[nodiscard]] interpreter::Environment environment_for(const PlannedRun& planned);
+    interpreter::CaseResult play(const PlannedRun& planned, std::optional<Played> ahead);
+    [[nodiscard]] Played play_alone(std::size_t run) const;
     [[nodiscard]] std::string command_for(const PlannedRun& planned) const;
 
     testbed::Testbed& testbed_;
     const Plan& plan_;
-    const Selection& selection_;
     RunOptions options_;
     KnownDeviations known_;
     std::vector<std::string> notes_;
-    script::Script sanity_;
-    std::vector<script::Script> probes_;
-    WireRecord wire_;
-    std::size_t cleared_ = 0; // runs that passed after a play that the wire spoiled
+    RunPlayer player_;
+    PlayedSoFar so_far_;
     std::size_t next_ = 0;
-    TesterQpns qpns_;
-    std::uint64_t plays_of_run_ = 0; // of the run at hand, sanity exchanges included
+    wire::Duration took_{0};
     bool over_ = false;
-    bool has_answered_ = false; // a sanity exchange of this run
     std::optional<std::string> dead_since_;
-    std::size_t unanswered_tries_ = 0; // since then, each before another case
+    std::size_t unanswered_tries_ = 0;   // since then, each before another case
+    std::optional<Ahead<Played>> ahead_; // where each play stands alone
 };
 
 } // namespace veriroce::plan

@@ -37,6 +37,9 @@ class Testbed {
     // Whether packets may be lost, late, repeated or damaged on the way: then a finding that this
     // could explain counts only if it shows again.
     [[nodiscard]] virtual bool may_lose_packets() const { return false; }
+    // Whether each play has a device and a wire of its own, and nothing can be to blame but that
+    // device: then plays may be made at the same time, in several threads.
+    [[nodiscard]] virtual bool plays_stand_alone() const { return false; }
     // What belongs to the link rather than to the device: "raw", "hwtime".
     [[nodiscard]] virtual bool link_capable(std::string_view word) const = 0;
     // Plays until the interpreter has finished, or until the testbed cannot go on.

@@ -55,6 +55,7 @@ class VirtualTestbed final : public Testbed {
     environment(const interpreter::Network& network) const override;
     [[nodiscard]] std::optional<std::string> lacks(const interpreter::Network& network) override;
     [[nodiscard]] bool may_lose_packets() const override { return options_.noise.any(); }
+    [[nodiscard]] bool plays_stand_alone() const override { return !options_.noise.any(); }
     [[nodiscard]] bool link_capable(std::string_view word) const override;
     interpreter::CaseResult play(const script::Case& script, const script::Run& run,
                                  const interpreter::Environment& environment) override;

@@ -83,8 +83,8 @@ packets_in() { tshark -r "$1" -Y "$2" -T fields -e frame.number 2>/dev/null | wc
 passes=0
 failures=0
 pass() { passes=$((passes + 1)); }
-fail() { # sentence
-    echo "interop: $*" >&2
+fail() { # sentence; test.sh shows it again at its end
+    echo "interop: FAILED: $*" >&2
     failures=$((failures + 1))
 }
 
