@@ -65,9 +65,7 @@ std::string json_tail(const plan::RunResults& results, bool any_case, bool at_en
     std::string out = any_case ? "\n  ],\n  \"run\": " : "],\n  \"run\": ";
     print(out, run_object(results.run), 2);
     out += ",\n  \"timing\": ";
-    json::object timing = timing_object(results.timing);
-    if (!at_end) timing["cases"] = json::array();
-    print(out, timing, 2);
+    print(out, timing_object(results.timing, at_end), 2);
     out += ",\n  \"sheet\": ";
     print(out, at_end ? sheet_value(results.sheet) : json::value(), 2);
     return out + "\n}\n";

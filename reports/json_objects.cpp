@@ -1,5 +1,7 @@
 #include "reports/json_objects.hpp"
 
+#include <span>
+
 #include "conformance/rules/rules.hpp"
 #include "dissector/wire/safe_text.hpp"
 #include "reports/case_rows.hpp"
@@ -207,9 +209,10 @@ json::value sheet_value(const sheet::DataSheet& sheet) {
                         {"behaviours", std::move(behaviours)}};
 }
 
-json::object timing_object(const plan::Timing& timing) {
+json::object timing_object(const plan::Timing& timing, bool at_end) {
     json::array cases;
-    for (const plan::CaseTiming& entry : timing.cases) {
+    const std::size_t shown = at_end ? timing.cases.size() : 0;
+    for (const plan::CaseTiming& entry : std::span(timing.cases).first(shown)) {
         cases.emplace_back(json::object{{"id", text(entry.id)}, {"wall_ns", entry.wall.count()}});
     }
     return {

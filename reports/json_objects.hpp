@@ -10,7 +10,8 @@ namespace veriroce::reports {
 
 boost::json::object case_object(const interpreter::CaseResult& result);
 boost::json::object run_object(const testbed::RunInfo& run);
-boost::json::object timing_object(const plan::Timing& timing);
+// The time of each case only at the end of the run.
+boost::json::object timing_object(const plan::Timing& timing, bool at_end);
 // null if it is empty.
 boost::json::value sheet_value(const sheet::DataSheet& sheet);
 
