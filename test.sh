@@ -216,7 +216,12 @@ interop_end() {
             unable=yes
             ;;
         124 | 137) fail "interop: not finished after $interop_seconds s" ;;
-        *) fail "interop (exit $status)" ;;
+        *)
+            fail "interop (exit $status)"
+            # Once more at the end, where whoever sees only that much of the log finds it.
+            mapfile -t -O "${#failures[@]}" failures < <(
+                sed -n 's/^interop: FAILED: /interop: /p' "$interop_log")
+            ;;
     esac
 }
 
