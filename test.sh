@@ -223,6 +223,8 @@ interop_end() {
                 sed -n 's/^interop: FAILED: /interop: /p' "$interop_log")
             ;;
     esac
+    mapfile -t -O "${#second_try[@]}" second_try < <(
+        sed -n 's/^interop: FAILED at the first try: /interop: /p' "$interop_log")
 }
 
 # Tests of sockets talk over loopback, which is down in a network namespace that is fresh.
