@@ -4,8 +4,8 @@
 #   --interop               also the real Linux soft RoCE device in a virtual machine
 # FUZZ_SECONDS (5) is the time for each fuzz target; one target per core runs at a time.
 # INTEROP_SECONDS (2400) is the time limit of --interop; INTEROP_SHARE is in tests/interop/run.sh.
-# SLOW_AFTER (never): if the builds took more seconds, a third of the sanitized tests is played, and
-# the last line but one says so.
+# SANITIZED_SHARE=I/N plays part I of N of the sanitized tests only, and the end says so;
+# SWEEP_SHARE=I/N that much of the longest sweep (tests/conformance/plan/lawful_test.cpp).
 # Exit codes: 0 all passed, 1 something failed, 2 usage, 3 the machine could not run the tests.
 set -euo pipefail
 cd "$(dirname "$0")"
@@ -14,7 +14,7 @@ source .ci/setup
 
 fuzz_seconds=${FUZZ_SECONDS:-5}
 interop_seconds=${INTEROP_SECONDS:-2400}
-slow_after=${SLOW_AFTER:-}
+sanitized_share=${SANITIZED_SHARE:-1/1}
 jobs=$(nproc)
 tidy=no
 interop=no
@@ -47,7 +47,6 @@ failed=0
 unable=no
 failures=()
 second_try=()
-left_out=
 
 # A part begins; says how long all before it took.
 step() { printf '== %d:%02d  %s\n' $((SECONDS / 60)) $((SECONDS % 60)) "$1"; }
@@ -248,19 +247,14 @@ layout
 asan=no
 ! built asan || asan=yes
 [[ $interop == no ]] || interop_end # tests of real time want the machine for themselves
-share=()
-if [[ -n $slow_after ]] && ((SECONDS > slow_after)); then
-    share=(-I "$(($(git rev-list --count HEAD 2>/dev/null || echo 0) % 3 + 1)),,3")
-    left_out="two thirds of the sanitized tests were left out: the builds took $SECONDS s"
-fi
-[[ $asan == no ]] || unit_tests asan "${share[@]}"
+[[ $asan == no ]] || unit_tests asan -I "${sanitized_share%/*},,${sanitized_share#*/}"
 fuzz
 [[ $tidy == no ]] || clang_tidy
 
 step "done"
 for again in "${second_try[@]}"; do echo "FAILED at the first try: $again"; done
 for failure in "${failures[@]}"; do echo "FAILED: $failure"; done
-[[ -z $left_out ]] || echo "$left_out"
+[[ $sanitized_share == 1/1 ]] || echo "of the sanitized tests only part $sanitized_share was played"
 echo "$passed passed, $failed failed"
 [[ $failed == 0 ]] || exit 1
 [[ $unable == no ]] || exit 3
