@@ -43,12 +43,12 @@ constexpr std::array kUnsound{
 } // namespace
 
 HeaderChecks::HeaderChecks(const Story& story, DeviationLog& log) : story_(story), log_(log) {
-    std::map<dut::QpHandle, std::uint8_t> set;
+    std::map<dut::QpHandle, dut::AddressVector> set; // the latest one with a hop limit
     for (const Call& call : story.calls) {
         if (!call.answer || !*call.answer) continue;
         if (const auto* modify = std::get_if<dut::QpModify>(&call.request)) {
             const auto& vector = modify->attributes.address_vector;
-            if (vector && vector->hop_limit) set[modify->qp] = *vector->hop_limit;
+            if (vector && vector->hop_limit) set[modify->qp] = *vector;
         }
         const auto* query = std::get_if<dut::QpQuery>(&call.request);
         const auto* queried = std::get_if<dut::QpQueried>(&**call.answer);
@@ -58,8 +58,8 @@ HeaderChecks::HeaderChecks(const Story& story, DeviationLog& log) : story_(story
         const bool connected = state != wire::QpState::Reset && state != wire::QpState::Init;
         const bool says = connected && vector && vector->hop_limit.value_or(0) != 0;
         if (!says || !set.contains(query->qp)) continue;
-        hop_limits_[query->qp] = *vector->hop_limit;
-        hop_limit_as_set_ = *vector->hop_limit == set[query->qp];
+        hop_limits_[query->qp] = {.with = set[query->qp], .hop_limit = *vector->hop_limit};
+        hop_limit_as_set_ = vector->hop_limit == set[query->qp].hop_limit;
     }
 }
 
@@ -95,13 +95,14 @@ void HeaderChecks::take(const Packet& packet, const Connection& connection) {
 }
 
 // ENC-12: an answer to a request that came before the change may have been made before it, too.
-bool HeaderChecks::was_on_its_way(const Packet& packet, const Connection& connection) {
+const dut::AddressVector* HeaderChecks::former_vector_of(const Packet& packet,
+                                                         const Connection& connection) {
     const Former& former = former_of(connection);
-    if (!connection.readdressed || !former.vector || !packet.packet->info().response())
-        return false;
-    return packet.at.earliest - *connection.readdressed <= kOnItsWayOut &&
-           connection.peer_psn(packet.packet->bth.psn) <= former.newest_then &&
-           dscp_of(*former.vector) == packet.frame.envelope().dscp;
+    const bool on_its_way = connection.readdressed && former.vector &&
+                            packet.packet->info().response() &&
+                            packet.at.earliest - *connection.readdressed <= kOnItsWayOut &&
+                            connection.peer_psn(packet.packet->bth.psn) <= former.newest_then;
+    return on_its_way ? &*former.vector : nullptr;
 }
 
 void HeaderChecks::check_unsound(const Packet& packet) {
@@ -232,28 +233,33 @@ void HeaderChecks::path(PacketLog& log, const Packet& packet, const Connection& 
         seen = {.vector = latest, .mig_req = seen.mig_req, .next_request = seen.next_request};
     if (of_cnp) return; // its DSCP, hop limit and source port are its own
     const bool response = packet.packet->info().response();
-    if (!story_.setting.trait("dscp_overridden") &&
-        none([&](const auto& vector) { return dscp_of(vector) == envelope.dscp; }) &&
-        !was_on_its_way(packet, connection)) {
+    const dut::AddressVector* former = former_vector_of(packet, connection);
+    const bool former_dscp = former != nullptr && dscp_of(*former) == envelope.dscp;
+    if (!story_.setting.trait("dscp_overridden") && !former_dscp &&
+        none([&](const auto& vector) { return dscp_of(vector) == envelope.dscp; })) {
         log.equals("ENC-12", on_the_way(response ? Should : Must), "ip.dscp",
                    unsigned{dscp_of(latest)}, unsigned{envelope.dscp});
     }
     const bool configured =
         !none([&](const auto& vector) { return ecn_of(vector) == envelope.ecn; });
-    if (envelope.ecn != 0 && envelope.ecn != kEcnMarked && !configured) {
+    const bool former_ecn = former != nullptr && ecn_of(*former) == envelope.ecn;
+    if (envelope.ecn != 0 && envelope.ecn != kEcnMarked && !configured && !former_ecn) {
         if (!seen.ect) seen.ect = envelope.ecn;
         log.equals(v4 ? "CA17-5" : "CA17-14", on_the_way(Must), "ip.ecn", unsigned{*seen.ect},
                    unsigned{envelope.ecn});
     }
-    hop_limit(log, packet, connection, seen);
+    if (former == nullptr || former->hop_limit != envelope.hop_limit)
+        hop_limit(log, packet, connection, seen);
     source_port(log, packet, connection, seen);
 }
 
 std::optional<std::uint8_t> HeaderChecks::reported_hop_limit(const Connection& of) const {
+    if (of.vectors.size() != 1) return std::nullopt;
+    const dut::AddressVector& vector = of.vectors.back();
     const auto reported = hop_limits_.find(of.handle);
-    if (reported != hop_limits_.end() && of.vectors.size() == 1) return reported->second;
-    if (hop_limit_as_set_ && of.vectors.size() == 1) return of.vectors.back().hop_limit;
-    return std::nullopt;
+    if (reported != hop_limits_.end() && reported->second.with == vector)
+        return reported->second.hop_limit;
+    return hop_limit_as_set_ ? vector.hop_limit : std::nullopt;
 }
 
 void HeaderChecks::hop_limit(PacketLog& log, const Packet& packet, const Connection& connection,

@@ -52,8 +52,15 @@ class HeaderChecks {
         std::int64_t newest_then = -1; // at that time
     };
 
+    // The hop limit that the device reports while the QP has this address vector.
+    struct Reported {
+        dut::AddressVector with;
+        std::uint8_t hop_limit = 0;
+    };
+
     Former& former_of(const Connection& connection);
-    [[nodiscard]] bool was_on_its_way(const Packet& packet, const Connection& connection);
+    // Of an answer that may have been made with the address vector before; else nothing.
+    const dut::AddressVector* former_vector_of(const Packet& packet, const Connection& connection);
     void ethernet(PacketLog& log, const Packet& packet) const;
     void ip(PacketLog& log, const Packet& packet) const;
     void source(PacketLog& log, const Packet& packet, const Connection& connection) const;
@@ -72,8 +79,8 @@ class HeaderChecks {
 
     const Story& story_;
     DeviationLog& log_;
-    std::map<dut::QpHandle, std::uint8_t> hop_limits_; // as the device reports them
-    bool hop_limit_as_set_ = false;                    // what was set is what the device reports
+    std::map<dut::QpHandle, Reported> hop_limits_; // the latest
+    bool hop_limit_as_set_ = false;                // what was set is what the device reports
     std::map<const Connection*, Seen> seen_;
     std::map<const Connection*, Former> former_;
     // The first one from each QP to each address.

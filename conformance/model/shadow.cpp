@@ -93,6 +93,7 @@ class Shadow {
     void answered(const Call& call);
     void host_write(dut::MrHandle mr, std::uint64_t offset, wire::Bytes data);
     void host_wrote(bool done, dut::MrHandle mr, ByteRange range);
+    void begun(const ReceiveWork& work);
     void completed(const Polled& polled);
     [[nodiscard]] bool has_sound_pieces(const SendWork& work, const Qp& qp);
     void bound(const Call& call);
@@ -364,6 +365,14 @@ bool Shadow::has_sound_pieces(const SendWork& work, const Qp& qp) {
     });
 }
 
+// A QP takes a receive of a shared queue when a message comes. One that fails then may hold
+// anything (KEY-14).
+void Shadow::begun(const ReceiveWork& work) {
+    const wire::Instant now = counters_.now;
+    for (const Place& place : places_of(work.request.sge, 0, work.bytes(), memory_))
+        place.region->may_hold_anything({++counters_.write, 0, counters_.serial}, place.range, now);
+}
+
 void Shadow::completed(const Polled& polled) {
     if (polled.qp == nullptr) return;
     Qp& qp = *polled.qp;
@@ -372,6 +381,7 @@ void Shadow::completed(const Polled& polled) {
     // A completion of the life before a RESET says nothing of this one.
     const bool matched = polled.send != nullptr || polled.receive != nullptr;
     if (!success && matched && qp.type == wire::QpType::Rc) views.responder->ended();
+    if (!success && polled.receive != nullptr && qp.srq) begun(*polled.receive);
     if (polled.receive != nullptr && success) {
         const bool reliable = qp.type == wire::QpType::Rc;
         const bool none =

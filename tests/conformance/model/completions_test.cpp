@@ -433,4 +433,33 @@ TEST_CASE("completions: the receives of an SRQ are not flushed", "[model][STA-07
     CHECK(flushed(2) == "STA-07 completion");
 }
 
+TEST_CASE("completions: a receive of an SRQ that fails may hold a part of a message",
+          "[model][KEY-14]") {
+    const auto found = [](std::size_t changed) {
+        const dut::QpHandle other{5};
+        const dut::SrqHandle srq{9};
+        OwnerScene scene;
+        scene.call(dut::SrqCreate{}, dut::SrqCreated{.srq = srq});
+        scene.call(dut::QpCreate{.send_cq = OwnerScene::cq, .recv_cq = OwnerScene::cq, .srq = srq},
+                   dut::QpCreated{.qp = other, .qpn = wire::Qpn{0x12}});
+        dut::SrqPost post{.srq = srq};
+        post.requests = {{.id = 1, .sge = {{.mr = OwnerScene::region, .offset = 16, .length = 8}}},
+                         {.id = 2, .sge = {{.mr = OwnerScene::region, .offset = 64, .length = 8}}}};
+        scene.call(std::move(post), dut::Posted{2});
+        const dut::Completion flushed{.id = 1,
+                                      .qp = other,
+                                      .queue = wire::Queue::Receive,
+                                      .status = wire::WcStatus::WrFlushErr};
+        scene.call(dut::Poll{.cq = OwnerScene::cq}, dut::Polled{.completions = {flushed}});
+        auto bytes = OwnerScene::with();
+        bytes[changed] ^= std::byte{0xFF};
+        scene.reads(bytes);
+        return scene.found();
+    };
+    CHECK(found(16) == "");
+    CHECK(found(23) == "");
+    for (const std::size_t outside : {std::size_t{15}, std::size_t{24}, std::size_t{64}})
+        CHECK(found(outside) == "KEY-14 memory");
+}
+
 } // namespace veriroce::model::test

@@ -121,6 +121,30 @@ TEST_CASE("model: the hop limit is the one that the device reports", "[model][CA
     }
 }
 
+// The question comes at the end of the case, and tells nothing of what was sent before a change.
+TEST_CASE("model: packets have the hop limit of their time", "[model][CA17-9]") {
+    const auto found = [](std::uint8_t before, std::uint8_t after, std::uint8_t reported) {
+        Scene scene;
+        const auto send = [&](std::uint8_t hop_limit) {
+            scene.post(request(wire::WrOpcode::Send, 0, 4));
+            scene.heard("SEND_ONLY", hop_limit == before ? 0 : 1, filled(0, 4),
+                        {.envelope = [=](auto& e) { e.hop_limit = hop_limit; }});
+        };
+        send(before);
+        dut::AddressVector vector{
+            .address = peer().address, .hop_limit = std::uint8_t{20}, .traffic_class = 26 << 2};
+        scene.call(dut::QpModify{.qp = kQp, .attributes = {.address_vector = vector}});
+        send(after);
+        scene.query(reported);
+        return scene.found();
+    };
+    CHECK(found(64, 20, 20) == "");
+    CHECK(found(64, 64, 20) == "CA17-9 ip.ttl");
+    CHECK(found(20, 21, 20) == "CA17-9 ip.ttl");
+    CHECK(found(32, 33, 33) == ""); // those of the routes
+    CHECK(found(32, 32, 33) == "CA17-9 ip.ttl");
+}
+
 TEST_CASE("model: a hop limit that the device does not report is one for a QP", "[model][ENC-11]") {
     Scene scene;
     scene.post(request(wire::WrOpcode::Send, 0, 4));
