@@ -64,6 +64,7 @@ std::span<const Mutant> blind8_port();
 std::span<const Mutant> blind9_responder();
 std::span<const Mutant> blind9_requester();
 std::span<const Mutant> blind9_port();
+std::span<const Mutant> blind10_all();
 
 std::span<const Mutant> lawful_first();
 std::span<const Mutant> lawful_responder();

@@ -97,9 +97,13 @@ std::span<const Mutant> blind9() {
     return sample;
 }
 
-std::array<std::span<const Mutant>, 9> blind_samples() {
+std::span<const Mutant> blind10() {
+    return blind10_all();
+}
+
+std::array<std::span<const Mutant>, 10> blind_samples() {
     return {blind(),  blind2(), blind3(), blind4(), blind5(),
-            blind6(), blind7(), blind8(), blind9()};
+            blind6(), blind7(), blind8(), blind9(), blind10()};
 }
 
 std::span<const Mutant> lawful() {
