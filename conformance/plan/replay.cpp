@@ -115,13 +115,14 @@ void WireRecord::Count::add(std::uint64_t more, Disturbance disturbance) {
     if (disturbance == Disturbance::Damaged) ++damaged;
 }
 
-std::uint64_t WireRecord::Count::disturbed() const {
+std::uint64_t WireRecord::Count::disturbed(bool damages) const {
     const double share = static_cast<double>(damaged) / static_cast<double>(packets + 1);
-    return lost + (share > kMostDamage ? 0 : damaged);
+    return lost + (damages && share <= kMostDamage ? damaged : 0);
 }
 
-double WireRecord::Count::share() const {
-    return std::min(1.0, static_cast<double>(disturbed() + 1) / static_cast<double>(packets + 1));
+double WireRecord::Count::share(bool damages) const {
+    return std::min(1.0,
+                    static_cast<double>(disturbed(damages) + 1) / static_cast<double>(packets + 1));
 }
 
 void WireRecord::add(std::uint64_t packets, Disturbance disturbance) {
@@ -146,11 +147,12 @@ void WireRecord::add_copies(std::uint64_t packets, std::uint64_t copies) {
 }
 
 std::string WireRecord::probes_text() const {
-    return fmt::format("{} of {} packets of a probe", probes_.disturbed(), probes_.packets);
+    return fmt::format("{} of {} packets of a probe", probes_.disturbed(true), probes_.packets);
 }
 
 double WireRecord::share() const {
-    return probes_.disturbed() == 0 ? all_.share() : std::max(all_.share(), probes_.share());
+    const double all = all_.share(damages());
+    return is_bad() ? std::max(all, probes_.share(true)) : all;
 }
 
 WireRecord::Disturbance disturbance_of(const CaseResult& play) {

@@ -24,12 +24,12 @@ class WireRecord {
     void add_copies(std::uint64_t packets, std::uint64_t copies);
     [[nodiscard]] std::uint64_t packets() const { return all_.packets; }
     [[nodiscard]] std::uint64_t probed() const { return probes_.packets; }
-    [[nodiscard]] std::uint64_t disturbed() const { return all_.disturbed(); }
+    [[nodiscard]] std::uint64_t disturbed() const { return all_.disturbed(damages()); }
     // The share of packets that something happens to: a cautious guess, 0 to 1. That of the probes,
     // if it is higher.
     [[nodiscard]] double share() const;
     // Whether the probes showed it, in which a device has the least to do.
-    [[nodiscard]] bool is_bad() const { return probes_.disturbed() > 0; }
+    [[nodiscard]] bool is_bad() const { return probes_.disturbed(true) > 0; }
     // "9 of 4012 packets of a probe"
     [[nodiscard]] std::string probes_text() const;
     // How probable it is that the wire disturbs at least `disturbed` of `plays` plays of so many
@@ -44,9 +44,13 @@ class WireRecord {
         std::uint64_t damaged = 0;
 
         void add(std::uint64_t more, Disturbance disturbance);
-        [[nodiscard]] std::uint64_t disturbed() const;
-        [[nodiscard]] double share() const;
+        // Whether the wire damages packets: else what is damaged is the device's doing.
+        [[nodiscard]] std::uint64_t disturbed(bool damages) const;
+        [[nodiscard]] double share(bool damages) const;
     };
+
+    // Only probes tell, in which a device has the least to do.
+    [[nodiscard]] bool damages() const { return probes_.damaged > 0; }
 
     Count all_; // the probes, too
     Count probes_;
