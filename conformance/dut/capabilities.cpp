@@ -82,4 +82,19 @@ void add_capability(Welcome& welcome, std::string_view word) {
     }
 }
 
+std::optional<std::uint16_t> vlan_with_both(const Welcome& welcome) {
+    if (welcome.ports.empty()) return std::nullopt;
+    const auto& gids = welcome.ports.front().gids;
+    for (const Gid& one : gids) {
+        if (!one.vlan) continue;
+        const auto has = [&](bool v4) {
+            return std::ranges::any_of(gids, [&](const Gid& other) {
+                return other.vlan == one.vlan && other.type == "rocev2" && other.address.v4() == v4;
+            });
+        };
+        if (has(true) && has(false)) return one.vlan;
+    }
+    return std::nullopt;
+}
+
 } // namespace veriroce::dut

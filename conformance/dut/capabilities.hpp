@@ -33,4 +33,8 @@ struct Chosen {
 // that says what there is.
 std::expected<void, std::string> choose(Welcome& welcome, const Chosen& chosen);
 
+// A VLAN in which the first port has RoCEv2 addresses of both IP versions; nothing if there is
+// none.
+std::optional<std::uint16_t> vlan_with_both(const Welcome& welcome);
+
 } // namespace veriroce::dut

@@ -378,17 +378,10 @@ void refuse(Sketch& sketch, Qp& qp) {
     sketch.wait(kWait);
 }
 
-// A few responses that follow each other arrive, from anywhere in the READ.
-void send_some_responses(Sketch& sketch, const Qp& qp, Asked& asked) {
-    constexpr std::int64_t most = 3;
+// Responses of a READ of several packets, each a line.
+void say_responses(Sketch& sketch, const Qp& qp, const Asked& asked, std::int64_t first,
+                   std::int64_t count) {
     const std::uint64_t mtu = sketch.mtu();
-    const auto below = [&](std::int64_t limit) {
-        return static_cast<std::int64_t>(sketch.random().below(static_cast<std::uint64_t>(limit)));
-    };
-    const std::int64_t first = sketch.percent(50) ? 0 : below(asked.packets);
-    const std::int64_t count = std::min(1 + below(most), asked.packets - first);
-    if (first == 0 && count == asked.packets) return;
-    if (first == 0) asked.acknowledged = std::max(asked.acknowledged, count);
     for (std::int64_t i = first; i < first + count; ++i) {
         const std::string_view place = i == 0                   ? "FIRST"
                                        : i + 1 == asked.packets ? "LAST"
@@ -398,6 +391,19 @@ void send_some_responses(Sketch& sketch, const Qp& qp, Asked& asked) {
         sketch.say(fmt::format("{}RDMA_READ_RESPONSE_{} psn={} data=r[{} +{}]", sends(qp), place,
                                asked.first_psn + i, asked.offset + from, bytes));
     }
+}
+
+// A few responses that follow each other arrive, from anywhere in the READ.
+void send_some_responses(Sketch& sketch, const Qp& qp, Asked& asked) {
+    constexpr std::int64_t most = 3;
+    const auto below = [&](std::int64_t limit) {
+        return static_cast<std::int64_t>(sketch.random().below(static_cast<std::uint64_t>(limit)));
+    };
+    const std::int64_t first = sketch.percent(50) ? 0 : below(asked.packets);
+    const std::int64_t count = std::min(1 + below(most), asked.packets - first);
+    if (first == 0 && count == asked.packets) return;
+    if (first == 0) asked.acknowledged = std::max(asked.acknowledged, count);
+    say_responses(sketch, qp, asked, first, count);
 }
 
 // TMO-01: the tester does not answer, and the device sends the request again.
@@ -447,12 +453,20 @@ void spoil(Sketch& sketch, Qp& qp) {
                                asked.first_psn, too_short ? 4 : 64));
         return sketch.wait(kWait);
     }
+    // REQ-16: inside a READ too, of which the first responses were right.
+    std::int64_t at = 0;
+    if (asked.kind == Asked::Kind::Read && asked.packets > 1 && asked.acknowledged == 0 &&
+        sketch.percent(50)) {
+        at = 1 + static_cast<std::int64_t>(
+                     sketch.random().below(static_cast<std::uint64_t>(asked.packets - 1)));
+        say_responses(sketch, qp, asked, 0, at);
+    }
     if (die == 1) {
         const std::uint64_t reserved = 5 + sketch.random().below(27);
-        sketch.say(fmt::format("{}NAK psn={} code={}", sends(qp), asked.first_psn, reserved));
+        sketch.say(fmt::format("{}NAK psn={} code={}", sends(qp), asked.first_psn + at, reserved));
         return sketch.wait(kWait);
     }
-    sketch.say(fmt::format("{}NAK psn={} code={}", sends(qp), asked.first_psn,
+    sketch.say(fmt::format("{}NAK psn={} code={}", sends(qp), asked.first_psn + at,
                            sketch.random().pick(codes)));
     if (known) sketch.say(fmt::format("dut    state {}ERR", of(qp)));
     qp.in_error = known;
@@ -469,7 +483,16 @@ void exhaust(Sketch& sketch, Qp& qp) {
     Asked& asked = qp.open.front();
     await_request(sketch, qp, asked);
     // What has a part of its answer is not refused any more: the device ignores such an RNR NAK.
-    const bool unready = qp.rnr_retries < kForEver && asked.acknowledged == 0 && sketch.percent(50);
+    const bool fresh = asked.acknowledged == 0;
+    const bool unready = qp.rnr_retries < kForEver && fresh && sketch.percent(50);
+    // A NAK does not lift the limit of what comes after it.
+    if (!unready && sketch.percent(50)) {
+        const bool rnr = fresh && qp.rnr_retries == kForEver && sketch.percent(50);
+        sketch.say(fmt::format("{}{} psn={} {}", sends(qp), rnr ? "RNR_NAK" : "NAK",
+                               asked.first_psn + asked.acknowledged,
+                               rnr ? "timer=1" : "code=PSN_SEQUENCE"));
+        sketch.wait(kWait);
+    }
     for (int i = 0; unready && i <= qp.rnr_retries; ++i) {
         sketch.say(fmt::format("{}RNR_NAK psn={} timer=1", sends(qp), asked.first_psn));
         sketch.wait(kWait);

@@ -16,6 +16,7 @@ namespace {
 constexpr std::int64_t kMostPacketLines = 24;
 constexpr std::int64_t kMostPacketsOfIllegal = 6; // in one line
 constexpr std::string_view kAfterTimer = " after rnr(timer)";
+constexpr wire::Duration kCall = std::chrono::milliseconds(1); // of the agent, in a slow lab
 // How far keys are beside those that exist.
 constexpr std::array<std::uint32_t, 6> kBeside{1, 1, 2, 128, 0x10000, 0x1000000};
 
@@ -839,7 +840,7 @@ void send_noticed(Sketch& sketch, Qp& qp, bool solicited) {
     const bool write = qp.may_write && sketch.features().immediate && sketch.percent(30);
     Message message = some_message(sketch, qp, write);
     message.immediate = write;
-    message.bytes = sketch.random().below(3 * sketch.mtu());
+    message.bytes = sketch.percent(25) ? 0 : sketch.random().below(3 * sketch.mtu());
     message.remote = write ? remote_target(sketch, qp, message.bytes) : "";
     message.flags = write ? " imm=0x1 ackreq" : " ackreq";
     message.asks = true;
@@ -883,6 +884,7 @@ void post_many_receives(Sketch& sketch, Qp& qp) {
         fmt::format("dut    recv {}id={}..{} len={}", of(qp), first, first + count - 1, bytes));
     for (std::uint64_t id = first; id < first + count; ++id)
         qp.receives.push_back({id, bytes});
+    sketch.pass(count * kCall);
 }
 
 void probe(Sketch& sketch, Qp& qp) {

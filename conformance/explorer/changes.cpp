@@ -107,10 +107,12 @@ void drain(Sketch& sketch, Qp& qp) {
         send_small(sketch, qp, false);
         send_pending(sketch, qp);
     }
-    // ENC-12: its packets have the new class from now on.
+    // ENC-12, CA17-9: its packets have the new class and hop limit from now on.
     if (told && qp.known && sketch.percent(30)) {
-        constexpr std::array<int, 4> classes{0, 1, 26, 63};
-        sketch.say(fmt::format("dut    modify {}dscp={}", of(qp), sketch.random().pick(classes)));
+        const std::string vector = sketch.address_vector();
+        if (!vector.empty())
+            sketch.say(fmt::format("dut    modify {}{}", of(qp),
+                                   vector.substr(0, vector.find_last_not_of(' ') + 1)));
     }
     if (told && qp.known) change_in_sqd(sketch, qp);
     // What is posted meanwhile waits, and is flushed or sent.

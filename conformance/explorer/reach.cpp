@@ -2,25 +2,9 @@
 
 #include <algorithm>
 
+#include "conformance/dut/capabilities.hpp"
+
 namespace veriroce::explorer {
-namespace {
-
-std::optional<std::uint16_t> vlan_of(const dut::Welcome& dut) {
-    if (dut.ports.empty()) return std::nullopt;
-    const auto& gids = dut.ports.front().gids;
-    for (const dut::Gid& one : gids) {
-        if (!one.vlan) continue;
-        const auto has = [&](bool v4) {
-            return std::ranges::any_of(gids, [&](const dut::Gid& other) {
-                return other.vlan == one.vlan && other.type == "rocev2" && other.address.v4() == v4;
-            });
-        };
-        if (has(true) && has(false)) return one.vlan;
-    }
-    return std::nullopt;
-}
-
-} // namespace
 
 Reach reach_of(const interpreter::Environment& environment) {
     constexpr std::uint32_t most_pieces = 3;
@@ -50,7 +34,7 @@ Reach reach_of(const interpreter::Environment& environment) {
             .buffers_early = environment.trait("buffers_before_rtr"),
             .times_retries = !environment.trait("adaptive_retransmission") &&
                              !environment.trait("ack_timer_ignored"),
-            .vlan = vlan_of(environment.dut)};
+            .vlan = dut::vlan_with_both(environment.dut)};
 }
 
 } // namespace veriroce::explorer

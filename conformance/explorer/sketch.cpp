@@ -191,6 +191,11 @@ void Sketch::choose_qps() {
         qp.notices = features_.notices && qp.talk == TesterAsks && !qp.shared;
         choose_rights(qp);
         if (features_.early && qp.talk == TesterAsks) choose_state(qp);
+        // It takes messages from RTR on (STA-03).
+        if (!is_reliable(qp.talk) && random_.one_in(4)) {
+            qp.early = true;
+            attributes_.back() += "state=RTR ";
+        }
         qps_.push_back(std::move(qp));
         first_psns_.emplace_back(random_.pick(kFirstPsns), random_.pick(kFirstPsns));
     }
@@ -207,12 +212,19 @@ void Sketch::limit_timers() {
         qp.rnr_timer.reset();
 }
 
-// Attributes that show in headers, and what the tester may do. An engine that
-// is a peer does all.
+std::string Sketch::address_vector() {
+    std::string text;
+    if (random_.one_in(2)) return text;
+    if (random_.one_in(2)) text += fmt::format("dscp={} ", random_.below(64));
+    if (random_.one_in(4)) text += "ecn=2 ";
+    if (random_.one_in(3)) text += fmt::format("ttl={} ", 1 + random_.below(255));
+    if (random_.one_in(2)) text += fmt::format("flow=0x{:X} ", random_.below(0x100000));
+    return text;
+}
+
+// And what the tester may do. An engine that is a peer does all.
 void Sketch::choose_rights(Qp& qp) {
-    constexpr std::array<std::string_view, 8> vectors{
-        "", "", "", "", "dscp=26 ", "ttl=17 ", "flow=0x12345 ", "dscp=10 ecn=2 "};
-    std::string text(random_.pick(vectors));
+    std::string text = address_vector();
     if (qp.shared) text += "srq=q ";
     if (features_.pieces) text += fmt::format("sge={} ", reach_.pieces);
     if (features_.pieces && reach_.inline_data) text += fmt::format("inline={} ", kInlineBytes);

@@ -175,6 +175,8 @@ class Sketch {
     [[nodiscard]] wire::Duration ack_timeout() const { return *wire::ack_timeout(timeout_); }
     // Retries may be used up by then, and the QP may be in ERR.
     void doubt_if_late(Qp& qp) const;
+    // Attributes of an address vector, which show in headers; often none. A blank ends each.
+    [[nodiscard]] std::string address_vector();
     // The next line of the dialogue.
     void say(std::string line);
     [[nodiscard]] std::uint64_t next_id() { return ++id_; }

@@ -21,13 +21,26 @@ struct Sink {
     std::uint64_t id = 0;
     std::uint64_t offset = 0;
     std::uint64_t bytes = 0;
+    bool whole = true; // one piece
 };
 
+// In two pieces if the QP takes them: then no line can name what it holds, and the model looks.
 Sink post_receive(Sketch& sketch, const Qp& qp, std::uint64_t bytes) {
-    const Sink sink{
-        .id = sketch.next_id(), .offset = sketch.sink(qp.domain, bytes), .bytes = bytes};
-    sketch.say(fmt::format("dut    recv {}id={} local=k{}[{} +{}]", of(qp), sink.id, qp.domain,
-                           sink.offset, bytes));
+    const bool pieces = sketch.features().pieces && bytes > 1 && sketch.percent(30);
+    const std::uint64_t first =
+        pieces ? 1 + sketch.random().below(std::min<std::uint64_t>(bytes - 1, 2 * kGrhBytes))
+               : bytes;
+    const Sink sink{.id = sketch.next_id(),
+                    .offset = sketch.sink(qp.domain, first),
+                    .bytes = bytes,
+                    .whole = !pieces};
+    std::string line = fmt::format("dut    recv {}id={} local=k{}[{} +{}]", of(qp), sink.id,
+                                   qp.domain, sink.offset, first);
+    if (pieces) {
+        line += fmt::format(",k{}[{} +{}]", qp.domain, sketch.sink(qp.domain, bytes - first),
+                            bytes - first);
+    }
+    sketch.say(std::move(line));
     return sink;
 }
 
@@ -35,7 +48,7 @@ void expect_received(Sketch& sketch, const Qp& qp, const Sink& sink, std::uint64
                      std::uint64_t bytes, std::uint64_t before, bool immediate = false) {
     sketch.say(fmt::format("dut    done {}recv id={} len={}{}", of(qp), sink.id, before + bytes,
                            immediate ? kImmediate : ""));
-    if (bytes == 0) return;
+    if (bytes == 0 || !sink.whole) return;
     sketch.say(fmt::format("expect k{}[{} +{}] == u[{} +{}]", qp.domain, sink.offset + before,
                            bytes, from, bytes));
 }
@@ -180,7 +193,11 @@ void post_ud(Sketch& sketch, Qp& qp) {
 void talk_unreliably(Sketch& sketch, Qp& qp) {
     if (qp.dead || qp.posted >= 40) return;
     ++qp.posted;
-    const bool asks = sketch.percent(60);
+    if (qp.early && sketch.percent(20)) {
+        qp.early = false;
+        return sketch.say(fmt::format("dut    modify {}state=RTS", of(qp)));
+    }
+    const bool asks = qp.early || sketch.percent(60);
     if (qp.talk == Talk::Datagrams) return asks ? send_ud(sketch, qp) : post_ud(sketch, qp);
     if (!asks) return post_uc(sketch, qp);
     sketch.percent(60) ? send_uc(sketch, qp) : write_uc(sketch, qp);
