@@ -1,8 +1,22 @@
 #include "conformance/agent/session.hpp"
 
 #include <algorithm>
+#include <random>
 
 namespace veriroce::agent {
+
+namespace {
+
+// Of this process.
+const std::string& instance() {
+    static const std::string text = [] {
+        std::random_device random;
+        return std::to_string(random()) + "-" + std::to_string(random());
+    }();
+    return text;
+}
+
+} // namespace
 
 bool same_token(std::string_view one, std::string_view other) {
     unsigned different = one.size() == other.size() ? 0U : 1U;
@@ -80,8 +94,10 @@ std::optional<std::string> Session::poll_line() {
         lines_.pop_front();
         return line;
     }
-    const auto reply = pending_.take();
+    auto reply = pending_.take();
     if (!reply) return std::nullopt;
+    auto* welcome = reply->answer ? std::get_if<dut::Welcome>(&*reply->answer) : nullptr;
+    if (welcome != nullptr) welcome->instance = instance();
     return dut::encode_answer(reply->call, reply->answer);
 }
 

@@ -81,8 +81,9 @@ struct Welcome {
     std::string backend; // "verbs", "engine"
     std::string device;
     std::string firmware;
-    std::optional<std::string> kernel; // of the device's host: "6.1.0-56-amd64"
-    std::optional<std::string> driver; // "rdma_rxe", "mlx5_core"
+    std::optional<std::string> kernel;   // of the device's host: "6.1.0-56-amd64"
+    std::optional<std::string> driver;   // "rdma_rxe", "mlx5_core"
+    std::optional<std::string> instance; // another text at each start of the agent
     std::vector<std::string> capabilities;
     // True if the agent tried everything that it reports: an absent word is then lacking.
     std::optional<bool> probed;

@@ -107,6 +107,7 @@ constexpr auto fields_of(Of<Welcome> /*of*/) {
                       plain("device", &Welcome::device),
                       plain("firmware", &Welcome::firmware),
                       plain("kernel", &Welcome::kernel),
+                      plain("instance", &Welcome::instance),
                       plain("driver", &Welcome::driver),
                       plain("capabilities", &Welcome::capabilities),
                       plain("probed", &Welcome::probed),

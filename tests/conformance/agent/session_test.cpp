@@ -29,10 +29,20 @@ std::string error(std::string_view id, int code, std::string_view message) {
            std::to_string(code) + R"(,"message":")" + std::string(message) + "\"}}";
 }
 
+// Without the text that is another one at each start.
+std::string without_instance(std::string line) {
+    constexpr std::string_view field = R"("instance":")";
+    const std::size_t at = line.find(field);
+    if (at == std::string::npos) return line;
+    const std::size_t end = line.find('"', at + field.size());
+    CHECK(end > at + field.size());
+    return line.erase(at, end + 2 - at); // the comma, too
+}
+
 Lines answers(Session& session) {
     Lines lines;
     while (auto line = session.poll_line())
-        lines.push_back(std::move(*line));
+        lines.push_back(without_instance(std::move(*line)));
     return lines;
 }
 
