@@ -27,6 +27,7 @@ void take(Device& device, Qp& qp, const PacketView& packet, std::size_t transpor
                           .opcode = WcOpcode::Recv,
                           .byte_len = static_cast<std::uint32_t>(bytes),
                           .source_qp = packet.packet.deth.source_qp,
+                          .vlan = packet.envelope.vlan,
                           .grh = true};
     if (packet.info.immediate()) completion.imm = packet.packet.imm.value;
     deliver(device, qp, Queue::Receive, completion, packet.packet.bth.solicited);

@@ -65,7 +65,7 @@ constexpr std::uint32_t kBufferBytes = kReceiveBytes + wire::kMadBytes;
 constexpr std::uint64_t kAnswerId = std::uint64_t{1} << 32;
 
 // Where a datagram came from, out of its GRH.
-AddressVector way_back(wire::Bytes grh) {
+AddressVector way_back(wire::Bytes grh, std::optional<wire::VlanId> vlan) {
     const bool v6 = wire::load_u8(grh, 0) >> 4 == 6;
     const auto address = [&](std::size_t v4_at, std::size_t v6_at) {
         return v6 ? wire::IpAddress::from_v6(grh.subspan(v6_at, 16))
@@ -74,7 +74,8 @@ AddressVector way_back(wire::Bytes grh) {
     constexpr std::size_t v4_source = 32;
     constexpr std::size_t v6_source = 8;
     return {.source = address(v4_source + 4, v6_source + 16),
-            .destination = address(v4_source, v6_source)};
+            .destination = address(v4_source, v6_source),
+            .vlan = vlan};
 }
 
 } // namespace
@@ -169,7 +170,7 @@ bool ManagementHost::answer(const Completion& received, wire::Instant now) {
                     .sges = sges,
                     .mw = {},
                     .bind = {},
-                    .ud = UdDestination{.path = way_back(buffer),
+                    .ud = UdDestination{.path = way_back(buffer, received.vlan),
                                         .qpn = received.source_qp.value_or(wire::kGsiQpn),
                                         .qkey = wire::kGsiQkey},
                     .flags = {.signaled = true}}};

@@ -115,6 +115,7 @@ struct Completion {
     std::optional<std::uint32_t> imm;
     std::optional<wire::Rkey> invalidated_rkey;
     std::optional<wire::Qpn> source_qp; // UD
+    std::optional<wire::VlanId> vlan;   // UD: in which it came
     bool grh = false; // UD: the first 40 bytes, which byte_len counts, are the GRH
 };
 
