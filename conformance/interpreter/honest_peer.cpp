@@ -215,6 +215,7 @@ Task<Met<bool>> obey_refusal(Interpreter& interpreter, CaseQp& qp, Span span, Ob
         co_await send_again_later(interpreter, qp, *refusal, span);
         co_return true;
     }
+    if (qp.answering) co_return false; // the tester's engine obeys
     for (std::size_t i = qp.next; i < qp.heard.size(); ++i) {
         const std::size_t index = qp.heard[i];
         const Record& record = interpreter.record();
