@@ -42,6 +42,13 @@ bool judge_unsent(const Context& context, Kind kind) {
     case Kind::RnrNak: rule = "RNR-01"; break;
     case Kind::Data: rule = "RDR-02"; break;
     }
+    if (kind != Kind::SequenceNak && context.stream().damaged_ahead(context.packet.psn())) {
+        context.report("CRC-07", kUnseenOrOvertaken, Evidence(context.packet.number),
+                       {phrase({"it answers ", context.packet.psn(),
+                                ", which arrived only with a wrong ICRC"}),
+                        "only requests that arrived may be answered"});
+        return true;
+    }
     context.report(rule, kUnseenOrOvertaken, Evidence(context.packet.number),
                    {phrase({"it has ", context.packet.psn(), ", which was not sent"}),
                     phrase({"only PSNs before ", context.stream().next().value(), " were sent"})});

@@ -411,6 +411,11 @@ void Stream::damaged(const Packet& packet) {
     damaged_ahead_[damaged_ahead_count_++] = packet.psn();
 }
 
+bool Stream::damaged_ahead(wire::Psn psn) const {
+    const auto known = std::span(damaged_ahead_).first(damaged_ahead_count_);
+    return std::ranges::find(known, psn) != known.end();
+}
+
 // The payload of a FIRST or MIDDLE packet is one path MTU long (LEN-10).
 void Stream::learn_mtu_of(const Packet& packet) {
     if (mtu_ || packet.info().ends_message() || !packet.info().carries_payload()) return;

@@ -224,6 +224,8 @@ class Stream {
     StreamResult response(const Packet& packet, std::vector<Message>& finished, Answered& answered);
     // Notes a packet with a wrong ICRC at the PSN that it claims.
     void damaged(const Packet& packet);
+    // Whether such a packet came behind all others.
+    [[nodiscard]] bool damaged_ahead(wire::Psn psn) const;
 
     [[nodiscard]] bool started() const { return started_; }
     [[nodiscard]] wire::Psn begin() const { return begin_; }

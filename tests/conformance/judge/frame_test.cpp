@@ -87,6 +87,25 @@ TEST_CASE("judge CRC-07: a request that came with a wrong ICRC is named as that"
     CHECK(judge.summary().lost_by_capture == 0); // it is in the capture
 }
 
+TEST_CASE("judge CRC-07: so is the newest one, behind which none has come", "[judge][CRC-07]") {
+    Wire wire;
+    const auto one = wire.from_a(kSendOnly, 100);
+    auto damaged = wire.from_a(kSendOnly, 101);
+    damaged.integrity = flow::Integrity::Bad;
+    const auto answered = wire.ack(100, 1);
+    const auto too_far = wire.ack(101, 2);
+    Judge judge;
+    std::uint64_t number = 0;
+    for (auto packet : {one, answered, damaged, too_far}) {
+        packet.number = ++number;
+        judge.observe(packet);
+    }
+    judge.finish();
+    REQUIRE(found_by(judge) == possible("CRC-07"));
+    CHECK(judge.violations()[0].measured == "it answers PSN 101, which arrived only with a wrong "
+                                            "ICRC");
+}
+
 TEST_CASE("judge CA17-21: the UDP length ends with the ICRC", "[judge][CA17-21]") {
     const auto frames = frames_of(pcap("rxe-send-imm"));
     const auto low = std::to_integer<unsigned>(frames[2].bytes.at(kUdpLength + 1));
