@@ -14,6 +14,7 @@
 
 #include "dissector/command_line/exit_code.hpp"
 #include "dissector/wire/nearest_word.hpp"
+#include "dissector/wire/safe_text.hpp"
 
 namespace veriroce::command_line {
 namespace {
@@ -291,7 +292,7 @@ int Program::output_failed(int error, std::FILE* err) const {
 int Program::parse(int argc, const char* const* argv, std::FILE* out, std::FILE* err) {
     const std::span words(argv + 1, static_cast<std::size_t>(std::max(argc - 1, 0)));
     if (const std::string wrong = misnamed(*app_, words); !wrong.empty()) {
-        fmt::print(err, "{}: {}\n", name_, wrong);
+        fmt::print(err, "{}: {}\n", name_, wire::safe_text(wrong, true));
         return kExitUsage;
     }
     try {
@@ -301,7 +302,7 @@ int Program::parse(int argc, const char* const* argv, std::FILE* out, std::FILE*
     } catch (const CLI::CallForVersion& version) {
         fmt::print(out, "{}\n", version.what());
     } catch (const CLI::ParseError& error) {
-        fmt::print(err, "{}: {}\n", name_, sentence_of(*app_, error));
+        fmt::print(err, "{}: {}\n", name_, wire::safe_text(sentence_of(*app_, error), true));
         return kExitUsage; // CLI11's own codes have other meanings
     }
     return exit_code_;

@@ -98,7 +98,7 @@ void add_output(Command& command, dissect::Options& options) {
         "Begin the next file of -w after duration:SECONDS, filesize:KB or packets:N, and "
         "keep the last files:N; repeat it",
         {.value = "LIMIT"});
-    command.flag("-P", options.print_too, "Print packets even if -w writes them");
+    command.flag("-P,--print", options.print_too, "Print packets even if -w writes them");
     command.option("-S", options.separator, "Print this line after each packet", {.value = "LINE"});
     command.option("-O", options.detailed,
                    "Print each packet as a tree that shows the fields of these protocols",

@@ -134,7 +134,7 @@ bool Session::needs_flow() const {
 // Reading comments costs a little for every packet of a pcapng file.
 bool Session::needs_comments() const {
     constexpr std::string_view kField = "frame.comment";
-    return options_.tree || compiled_.filter.names(kField) ||
+    return options_.format == Format::Text || compiled_.filter.names(kField) ||
            std::ranges::find(compiled_.columns, kField, &print::Column::name) !=
                compiled_.columns.end();
 }
@@ -556,6 +556,11 @@ void Session::text() {
         print::append_tree(out, *dissection_, compiled_.detailed);
     } else {
         print::append_line(out, *dissection_, time_);
+        for (const std::string_view comment : dissection_->frame.comments) {
+            out += "      # ";
+            out += wire::safe_text(comment);
+            out += '\n';
+        }
     }
     if (options_.check && !tree) {
         for (const decode::Finding& finding : dissection_->findings.all()) {

@@ -235,7 +235,8 @@ void Statistics::append_flows(std::string& out) {
                   path.destination.text(), path.source.text());
     }
     if (flows_.size() > largest.size()) {
-        append_to(out, "              and {} more\n", flows_.size() - largest.size());
+        append_to(out, "              and {} more; veriroce analyze shows each\n",
+                  flows_.size() - largest.size());
     }
     if (flows_.beyond() > 0) {
         append_to(out, "              and {} packets of flows beyond the limit\n", flows_.beyond());

@@ -111,13 +111,16 @@ TEST_CASE("pcapng: sections, interfaces and comments are fields as tshark has th
     CHECK(ran_fields(file, {"frame.number"}, "frame.comment").out == "2\n5\n");
 }
 
-TEST_CASE("pcapng: comments are in the tree, in JSON and in CSV", "[dissect]") {
+TEST_CASE("pcapng: comments are below the line, in the tree, in JSON and in CSV", "[dissect]") {
     const TemporaryFolder folder;
     const std::string file = folder.file("two.pcapng", two_sections());
     const Ran tree = ran({.files = {file}, .tree = true});
     CHECK(tree.out.find("Comment: seen by \"hand\"\n") != std::string::npos);
     CHECK(tree.out.find("Comment: two\\nlines, and\\ta tab\n") != std::string::npos);
     CHECK(tree.out.find("Section: 2\n") != std::string::npos);
+    const Ran lines = ran({.files = {file}});
+    CHECK(lines.out.find("\n      # seen by \"hand\"\n      # two\\nlines, and\\ta tab\n") !=
+          std::string::npos);
     const Ran json = ran({.files = {file}, .format = Format::Json});
     CHECK(json.out.find("\"frame.comment\":[\"seen by \\\"hand\\\"\","
                         "\"two\\nlines, and\\ta tab\"]") != std::string::npos);
