@@ -79,9 +79,11 @@ dut::AddressVector vector_of(const CaseQp& qp, const Environment& environment) {
         .gid_index = environment.gid_index,
         .address = qp.tester_address,
         .hop_limit = static_cast<std::uint8_t>(number_attribute(&setup, "ttl", kDefaultTtl))};
-    if (setup.attribute("dscp") != nullptr || setup.attribute("ecn") != nullptr) {
-        vector.traffic_class = static_cast<std::uint8_t>(number_attribute(&setup, "dscp", 0) << 2 |
-                                                         number_attribute(&setup, "ecn", 0));
+    const auto traffic_class =
+        static_cast<std::uint8_t>(number_attribute(&setup, "dscp", environment.usual_dscp) << 2 |
+                                  number_attribute(&setup, "ecn", 0));
+    if (traffic_class != 0 || setup.attribute("dscp") != nullptr) {
+        vector.traffic_class = traffic_class;
     }
     if (setup.attribute("flow") != nullptr) {
         vector.flow_label = static_cast<std::uint32_t>(number_attribute(&setup, "flow", 0));

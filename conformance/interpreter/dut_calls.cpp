@@ -35,7 +35,7 @@ struct DemandOf {
                differs(to.max_dest_rd_atomic, usual_rd_atomic(max.dest_rd_atomic)) ||
                (to.address_vector &&
                 (to.address_vector->udp_sport || to.address_vector->flow_label ||
-                 to.address_vector->traffic_class));
+                 differs(to.address_vector->traffic_class, environment.usual_dscp << 2)));
     }
     bool operator()(const dut::MrRegister& r) const {
         return r.access.mw_bind || r.access.zero_based || r.access.flush_global ||

@@ -46,6 +46,20 @@ bool take_psn(Selection& selection, std::string_view word) {
     return false;
 }
 
+constexpr std::string_view kNoVlan = "none";
+constexpr std::uint16_t kLastVlan = 4094;
+
+bool take_vlan(Selection& selection, std::string_view word) {
+    std::uint16_t id = 0;
+    if (word != kNoVlan) {
+        const char* end = word.data() + word.size();
+        const auto read = std::from_chars(word.data(), end, id);
+        if (read.ec != std::errc{} || read.ptr != end || id == 0 || id > kLastVlan) return false;
+    }
+    add_once(selection.vlans, id);
+    return true;
+}
+
 bool take_migreq(Selection& selection, std::string_view word) {
     if (word != "0" && word != "1") return false;
     add_once(selection.mig_reqs, word == "1");
@@ -69,6 +83,7 @@ struct Axis {
 };
 constexpr Axis kAxes[] = {{"ip", "4 or 6", take_ip},
                           {"psn", "low or wrap", take_psn},
+                          {"vlan", "none or an ID from 1 to 4094", take_vlan},
                           {"migreq", "0 or 1", take_migreq},
                           {"mtu", "256, 512, 1024, 2048 or 4096", take_mtu}};
 
@@ -94,8 +109,9 @@ std::expected<void, std::string> add_axis(Selection& selection, std::string_view
     const std::size_t equals = text.find('=');
     const auto axis = std::ranges::find(kAxes, text.substr(0, equals), &Axis::name);
     if (axis == std::end(kAxes) || equals == std::string_view::npos) {
-        return std::unexpected(std::string(
-            "the axes are ip=4,6, psn=low,wrap, migreq=0,1 and mtu=256,512,1024,2048,4096"));
+        return std::unexpected(
+            std::string("the axes are ip=4,6, psn=low,wrap, vlan=none,ID, migreq=0,1 and "
+                        "mtu=256,512,1024,2048,4096"));
     }
     std::string_view rest = text.substr(equals + 1);
     for (;;) {
@@ -131,6 +147,22 @@ std::vector<std::string> PlannedRun::over() const {
     return {values.begin(), values.end()};
 }
 
+namespace {
+
+// Over each IP version in this VLAN; of the other axes the first value.
+Selection in_vlan(Selection selection, std::uint16_t vlan) {
+    const auto keep_first = [](auto& values) {
+        if (!values.empty()) values.resize(1);
+    };
+    keep_first(selection.start_psns);
+    keep_first(selection.mig_reqs);
+    selection.vlans = {vlan};
+    selection.also_in_vlan.reset();
+    return selection;
+}
+
+} // namespace
+
 std::vector<PlannedRun> axis_combinations(const Selection& selection) {
     std::vector<std::uint32_t> rounds;
     for (std::uint32_t i = 0; selection.repeat > 1 && i < selection.repeat; ++i)
@@ -148,16 +180,25 @@ std::vector<PlannedRun> axis_combinations(const Selection& selection) {
         run.start_psn = start;
         return fmt::format("psn={}", name_of(start));
     });
+    runs = multiplied(runs, selection.vlans, [](PlannedRun& run, std::uint16_t vlan) {
+        run.vlan = vlan;
+        return vlan == 0 ? fmt::format("vlan={}", kNoVlan) : fmt::format("vlan={}", vlan);
+    });
     runs = multiplied(runs, selection.mig_reqs, [](PlannedRun& run, bool mig_req) {
         run.mig_req = mig_req;
         return fmt::format("migreq={}", mig_req ? 1 : 0);
     });
     for (PlannedRun& run : runs)
         run.path_mtu = selection.usual_mtu;
-    return multiplied(runs, selection.mtus, [](PlannedRun& run, wire::Mtu mtu) {
+    runs = multiplied(runs, selection.mtus, [](PlannedRun& run, wire::Mtu mtu) {
         run.path_mtu = mtu;
         return fmt::format("mtu={}", wire::bytes_of(mtu));
     });
+    if (selection.also_in_vlan) {
+        std::ranges::move(axis_combinations(in_vlan(selection, *selection.also_in_vlan)),
+                          std::back_inserter(runs));
+    }
+    return runs;
 }
 
 } // namespace veriroce::plan

@@ -149,6 +149,16 @@ bool fits_its_ip_version(PlannedRun& planned, const Selection& selection) {
     return std::ranges::find(selection.ip_versions, *own) == selection.ip_versions.end();
 }
 
+// A case about VLANs is played in its own ones alone.
+bool fits_its_vlan(PlannedRun& planned, const script::Case& of, const Selection& selection) {
+    if (planned.vlan == 0) return true;
+    const bool needs = std::ranges::find(of.needs, "vlan", &script::Need::word) != of.needs.end();
+    if (!needs && !network_of(*planned.run, planned.ip_version).vlan) return true;
+    planned.vlan = 0;
+    const bool without = std::ranges::find(selection.vlans, 0) != selection.vlans.end();
+    return !selection.also_in_vlan && !without;
+}
+
 using SharedRuns = std::vector<std::shared_ptr<const script::Run>>;
 
 SharedRuns shared(std::vector<script::Run> runs) {
@@ -159,15 +169,16 @@ SharedRuns shared(std::vector<script::Run> runs) {
 }
 
 // The runs of one case over the axes of a selection.
-std::vector<PlannedRun> runs_of(std::size_t case_index, const SharedRuns& runs,
-                                const Selection& selection) {
+std::vector<PlannedRun> runs_of(const script::Case& of, std::size_t case_index,
+                                const SharedRuns& runs, const Selection& selection) {
     std::vector<PlannedRun> planned;
     for (const PlannedRun& axes : axis_combinations(selection)) {
         for (const auto& run : runs) {
             PlannedRun one = axes;
             one.case_index = case_index;
             one.run = run;
-            if (fits_its_ip_version(one, selection)) planned.push_back(std::move(one));
+            if (fits_its_ip_version(one, selection) && fits_its_vlan(one, of, selection))
+                planned.push_back(std::move(one));
         }
     }
     return planned;
@@ -181,14 +192,15 @@ runs_over_mtus(const script::Case& of, std::size_t case_index, const SharedRuns&
     const bool sets_mtu = std::ranges::any_of(
         runs, [](const auto& run) { return PlannedRun{.run = run}.sets_mtu(); });
     const std::vector<wire::Mtu> mtus = std::exchange(selection.mtus, {});
-    if (sets_mtu || mtus.empty()) return runs_of(case_index, runs, selection);
+    if (sets_mtu || mtus.empty()) return runs_of(of, case_index, runs, selection);
     std::vector<PlannedRun> all;
     for (const wire::Mtu mtu : mtus) {
         auto script = compiled(compile, of.path, of.text, mtu);
         if (!script) return std::unexpected(script.error());
         selection.mtus = {mtu};
-        std::ranges::move(runs_of(case_index, shared(std::move(script->runs)), selection),
+        std::ranges::move(runs_of(of, case_index, shared(std::move(script->runs)), selection),
                           std::back_inserter(all));
+        selection.also_in_vlan.reset(); // over one path MTU
     }
     return all;
 }
@@ -196,9 +208,10 @@ runs_over_mtus(const script::Case& of, std::size_t case_index, const SharedRuns&
 // How many runs the axes make of one.
 std::size_t multiple_of(const Selection& selection) {
     const auto values = [](std::size_t count) { return std::max<std::size_t>(1, count); };
-    return values(selection.repeat) * values(selection.ip_versions.size()) *
-           values(selection.start_psns.size()) * values(selection.mig_reqs.size()) *
-           values(selection.mtus.size());
+    const std::size_t networks = values(selection.repeat) * values(selection.ip_versions.size());
+    return networks * (values(selection.start_psns.size()) * values(selection.vlans.size()) *
+                           values(selection.mig_reqs.size()) * values(selection.mtus.size()) +
+                       (selection.also_in_vlan ? 1 : 0));
 }
 
 // The selection that a run's name asks for: its axes instead of those of the others.
@@ -206,6 +219,7 @@ Selection with_axes_of(const RunName& name, Selection selection) {
     for (const std::string_view value : name.values) {
         if (value.starts_with("ip=")) selection.ip_versions.clear();
         if (value.starts_with("psn=")) selection.start_psns.clear();
+        if (value.starts_with("vlan=")) selection.vlans.clear();
         if (value.starts_with("migreq=")) selection.mig_reqs.clear();
         if (value.starts_with("mtu=")) selection.mtus.clear();
         // A value of the case is not an axis, and a wrong one selects nothing.
@@ -307,7 +321,9 @@ std::optional<int> PlannedRun::own_ip_version() const {
 }
 
 Network PlannedRun::network() const {
-    return network_of(*run, ip_version);
+    Network network = network_of(*run, ip_version);
+    if (!network.vlan && vlan != 0) network.vlan = wire::VlanId{.id = vlan};
+    return network;
 }
 
 Network network_of(const script::Run& run, int ip_version) {

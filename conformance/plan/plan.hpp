@@ -36,8 +36,11 @@ struct Selection {
     // --over: each value is a run of its own. An empty axis is not asked for: IPv4, any PSNs.
     std::vector<int> ip_versions;
     std::vector<interpreter::StartPsn> start_psns;
+    std::vector<std::uint16_t> vlans; // 0: in none
     std::vector<bool> mig_reqs;
     std::vector<wire::Mtu> mtus;
+    // And, beside all combinations of the axes, over each IP version in this VLAN.
+    std::optional<std::uint16_t> also_in_vlan;
     // The path MTU of runs for which neither their case nor an axis sets one.
     wire::Mtu usual_mtu{script::kUsualMtu};
     std::uint32_t repeat = 1; // rounds of every run, each with a seed of its own
@@ -62,6 +65,7 @@ struct PlannedRun {
     std::shared_ptr<const script::Run> run;
     int ip_version = 4;
     interpreter::StartPsn start_psn = interpreter::StartPsn::Any;
+    std::uint16_t vlan = 0; // in which it is played, unless it has its own
     std::optional<bool> mig_req;
     wire::Mtu path_mtu{script::kUsualMtu}; // `mtu` in its lines, unless the case sets another
     std::uint32_t round = 0; // of --repeat, from 0: the seed is that of the run and this
@@ -72,7 +76,7 @@ struct PlannedRun {
     [[nodiscard]] std::optional<int> own_ip_version() const;
     // Whether the case itself sets the path MTU.
     [[nodiscard]] bool sets_mtu() const;
-    // Where it is played: the axis, and the VLAN of `qp vlan=`.
+    // Where it is played: the axes, and the VLAN of `qp vlan=`.
     [[nodiscard]] interpreter::Network network() const;
     // group/name[ip=6,mtu=256]
     [[nodiscard]] std::string id(const script::Case& of) const;

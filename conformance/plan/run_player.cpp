@@ -272,6 +272,7 @@ PlannedRun for_sanity(Testbed& testbed, const PlannedRun& planned) {
                   [](const script::Attribute& one) { return one.name.starts_with("vlan"); });
     PlannedRun untagged = planned;
     untagged.run = std::move(run);
+    untagged.vlan = 0;
     return testbed.lacks(untagged.network()) ? planned : untagged;
 }
 

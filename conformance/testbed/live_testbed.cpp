@@ -146,10 +146,13 @@ std::expected<void, std::string> LiveTestbed::find_device(wire::Instant until) {
 
 std::expected<FoundAgain, std::string> LiveTestbed::find_again(wire::Duration patience) {
     const wire::Instant end = net::monotonic_now() + patience;
+    const auto before = welcome_.instance;
     for (FoundAgain when = FoundAgain::AtOnce;; when = FoundAgain::Later) {
         const auto lost = std::exchange(broken_, std::nullopt);
         auto found = find_device(std::min(end, net::monotonic_now() + kAgentPatience));
-        if (found) return when;
+        // An agent that was never gone was held up, and says nothing about the device.
+        const bool held_up = found && before && welcome_.instance == before;
+        if (found) return held_up ? FoundAgain::AtOnce : when;
         broken_ = lost ? lost : found.error();
         if (command_line::StopOnSignal::requested() || net::monotonic_now() + kOneSecond > end) {
             return std::unexpected(found.error());
@@ -272,6 +275,7 @@ Environment LiveTestbed::environment(const Network& network) const {
     environment.largest_mtu =
         interpreter::largest_mtu(link_->mtu(), welcome_.ports.front().mtu_active);
     environment.path_mtu = environment.largest_mtu; // as devices are used (LEN-01)
+    environment.usual_dscp = options_.dscp;
     environment.mig_req = true; // a device may take packets without it by a slow path (BTH-15)
     environment.seed = options_.seed;
     environment.take_round_trips(round_trip_p99_);

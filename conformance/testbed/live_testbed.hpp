@@ -33,6 +33,7 @@ struct LiveTestbedOptions {
     // Of the device's host and not GIDs, beside those that the agent knows.
     std::vector<wire::IpAddress> dut_other_addresses;
     std::uint64_t seed = 1;
+    std::uint8_t dscp = 0; // of the device's packets, unless a case sets another
     // Gets what open() plays to calibrate, so that a refusal can be looked at.
     std::vector<interpreter::CaseResult>* calibration = nullptr;
 };

@@ -47,7 +47,7 @@ constexpr wire::Duration kVirtualSettle = std::chrono::milliseconds(50);
 constexpr std::uint32_t kSpareAddresses = 8;
 
 // The device stands in one VLAN beside its untagged network: in that of the case at hand.
-constexpr wire::VlanId kSomeVlan{.id = 1};
+constexpr wire::VlanId kSomeVlan{.id = 0xABC};
 constexpr std::uint32_t kGidsOfANetwork = 2; // IPv4, IPv6
 
 // The device's host has an address that is not a GID: so far above the GID.
@@ -259,6 +259,7 @@ Environment VirtualTestbed::environment(const Network& network) const {
     const wire::Mtu active = welcome_.ports.front().mtu_active;
     environment.path_mtu = std::min(environment.path_mtu, active);
     environment.largest_mtu = interpreter::largest_mtu(environment.tester.mtu, active);
+    environment.usual_dscp = options_.dscp;
     environment.seed = options_.seed;
     environment.ack_timer_floor = options_.ack_timer_floor;
     return environment;

@@ -31,6 +31,9 @@ inline constexpr InexactLab kRealLab{.stamp_width = std::chrono::microseconds(50
                                      .call_delay = std::chrono::microseconds(300),
                                      .jitter = std::chrono::microseconds(100)};
 
+// Not 0, so that every packet shows whether the device keeps it.
+inline constexpr std::uint8_t kVirtualDscp = 26;
+
 struct VirtualTestbedOptions {
     std::string device = "built-in engine, virtual time";
     engine::Config engine;
@@ -40,6 +43,7 @@ struct VirtualTestbedOptions {
     std::uint64_t seed = 1;
     std::vector<std::string> traits;
     std::uint8_t ack_timer_floor = 0; // as a profile tells it
+    std::uint8_t dscp = kVirtualDscp; // of the device's packets, unless a case sets another
     dut::Lacks lacks;                 // what the device does not have
     std::uint32_t least_cqe = 0;      // depth of its smallest completion queue
     dut::Told told = dut::Told::Yes;

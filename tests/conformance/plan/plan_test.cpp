@@ -149,12 +149,39 @@ TEST_CASE("plan: a script for both IP versions is played over each", "[plan]") {
     CHECK(types == std::vector<std::uint16_t>{0x0800, 0x86DD});
 }
 
+TEST_CASE("plan: cases are played in VLANs, those about VLANs in their own", "[plan]") {
+    const auto networks = [](Selection selection) {
+        selection.names = {"rsp/gap-nak", "n/vlan-both-ways"};
+        std::string text;
+        for (const PlannedRun& one : plan_of(selection).runs) {
+            const interpreter::Network network = one.network();
+            text += fmt::format("{}{}.{} ", one.case_index, network.ip_version, network.vlan_id());
+        }
+        return text;
+    };
+    Selection both;
+    REQUIRE(add_axis(both, "vlan=none,5").has_value());
+    CHECK(networks(both) == "04.77 14.0 14.5 ");
+    Selection inside;
+    REQUIRE(add_axis(inside, "vlan=5").has_value());
+    CHECK(networks(inside) == "04.77 14.5 ");
+    Selection thorough;
+    REQUIRE(add_axis(thorough, "ip=4,6").has_value());
+    REQUIRE(add_axis(thorough, "psn=low,wrap").has_value());
+    thorough.also_in_vlan = 9;
+    CHECK(networks(thorough) == "04.77 04.77 06.77 06.77 14.0 14.0 16.0 16.0 14.9 16.9 ");
+    CHECK(plan_of(thorough).runs.back().over().size() == 3);
+}
+
 TEST_CASE("plan: what is no axis or no value of it is said", "[plan]") {
     Selection selection;
-    CHECK(add_axis(selection, "size=256").error() ==
-          "the axes are ip=4,6, psn=low,wrap, migreq=0,1 and mtu=256,512,1024,2048,4096");
-    CHECK(add_axis(selection, "ip").error() ==
-          "the axes are ip=4,6, psn=low,wrap, migreq=0,1 and mtu=256,512,1024,2048,4096");
+    for (const std::string_view none : {"size=256", "ip"}) {
+        CHECK(add_axis(selection, none).error() ==
+              "the axes are ip=4,6, psn=low,wrap, vlan=none,ID, migreq=0,1 and "
+              "mtu=256,512,1024,2048,4096");
+    }
+    for (const std::string_view wrong : {"vlan=0", "vlan=4095", "vlan=7x", "vlan="})
+        CHECK_FALSE(add_axis(selection, wrong).has_value());
     CHECK(add_axis(selection, "psn=low,").error() == "psn: expected low or wrap, got ''");
     CHECK(add_axis(selection, "migreq=2").error() == "migreq: expected 0 or 1, got '2'");
     CHECK(add_axis(selection, "mtu=1500").error() ==
