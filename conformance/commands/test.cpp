@@ -16,6 +16,7 @@
 #include "conformance/commands/test_report.hpp"
 #include "conformance/commands/test_selection.hpp"
 #include "conformance/commands/text_file.hpp"
+#include "conformance/dut/capabilities.hpp"
 #include "conformance/mutants/mutants.hpp"
 #include "conformance/plan/profile_draft.hpp"
 #include "dissector/command_line/stop_on_signal.hpp"
@@ -104,14 +105,17 @@ Accepted<void> draft_profile(const testbed::Testbed& bench, const plan::RunResul
 }
 
 // `mtu` is a number in a plan: one for another path MTU than the testbed's is made again. So is a
-// thorough one, without the path MTUs that the device or the link does not allow.
+// thorough one, without the path MTUs that the device or the link does not allow, and in a VLAN.
 Accepted<plan::Plan> plan_for(const testbed::Testbed& bench, plan::Plan plan,
                               plan::Selection& selection, std::span<const plan::ScriptFile> files,
                               bool thorough) {
     const interpreter::Environment environment = bench.environment({});
     const auto too_large = [&](wire::Mtu mtu) { return mtu > environment.largest_mtu; };
     const auto dropped = thorough ? std::erase_if(selection.mtus, too_large) : 0;
-    if (environment.path_mtu == selection.usual_mtu && dropped == 0) return plan;
+    if (thorough && selection.vlans.empty())
+        selection.also_in_vlan = dut::vlan_with_both(environment.dut);
+    if (environment.path_mtu == selection.usual_mtu && dropped == 0 && !selection.also_in_vlan)
+        return plan;
     selection.usual_mtu = environment.path_mtu;
     auto again = plan::make_plan(selection, files);
     if (!again) return misused(again.error().text);
@@ -131,6 +135,10 @@ Accepted<int> play_or_refuse(plan::Plan first_plan, plan::Selection selection,
     if (!profile) return std::unexpected(profile.error());
     const auto allowed_errors = share_in("--allow-errors", options.allow_errors);
     if (!allowed_errors) return std::unexpected(allowed_errors.error());
+    if (!options.write_profile.empty()) {
+        const auto able = try_to_write(options.write_profile);
+        if (!able) return unable(able.error());
+    }
     const auto faults = read_fault_plan(options.faults);
     if (!faults) return std::unexpected(faults.error());
     auto bench = choose_testbed(options);

@@ -45,6 +45,7 @@ Accepted<std::unique_ptr<testbed::Testbed>> virtual_testbed(const TestOptions& o
         return misused(fmt::format("{} needs a device: name its agent with --dut HOST:PORT", name));
     }
     testbed::VirtualTestbedOptions bench{.seed = options.seed};
+    if (options.dscp) bench.dscp = static_cast<std::uint8_t>(*options.dscp);
     auto lacks = dut::Lacks::parse(options.dut_lacks);
     if (!lacks) return misused(fmt::format("--dut-lacks: {}", lacks.error()));
     bench.lacks = std::move(*lacks);
@@ -145,7 +146,8 @@ Accepted<testbed::LiveTestbedOptions> live_options(const TestOptions& options) {
                                      .dut_addresses = std::move(*dut),
                                      .dut_chosen = std::move(chosen),
                                      .dut_other_addresses = std::move(*others),
-                                     .seed = options.seed};
+                                     .seed = options.seed,
+                                     .dscp = static_cast<std::uint8_t>(options.dscp.value_or(0))};
     if (!options.token_file.empty()) {
         auto token = token_in(options.token_file);
         if (!token) return std::unexpected(token.error());

@@ -31,8 +31,8 @@ void add_selection(Command& command, TestOptions& options) {
                    "Only cases for this role of the device");
     command.option(
         "--over", options.over,
-        "Run every case once per value: ip=4,6, psn=low,wrap (first PSNs), migreq=0,1 or "
-        "mtu=256,512,1024,2048,4096; repeat it",
+        "Run every case once per value: ip=4,6, psn=low,wrap (first PSNs), vlan=none,ID, "
+        "migreq=0,1 or mtu=256,512,1024,2048,4096; repeat it",
         {.value = "AXIS"});
     command.option("-D", options.parameters,
                    "Set a 'let' or 'for' variable of the selected cases; repeat it",
@@ -55,6 +55,11 @@ void add_device(Command& command, TestOptions& options) {
     command.option("--dut-other-address", options.dut_other,
                    "Addresses A[,B] of the device's host that are not GIDs; repeat it",
                    {.value = "ADDRESSES"});
+    command.number(
+        "--dscp", options.dscp, {0, 63},
+        "DSCP of the device's packets, unless a case sets another; the default is 0, and "
+        "26 in virtual time",
+        {.value = "N"});
     command.option(
         "--profile", options.profile,
         "A profile (YAML): what is known about the device, such as its deviations; needs --dut",
@@ -93,8 +98,9 @@ void add_playing(Command& command, TestOptions& options) {
                  "fails by itself; 1000 dialogues unless --runs or --time says otherwise");
     command.flag("--thorough", options.thorough,
                  "Play everything: slow cases too, each case over ip=4,6, psn=low,wrap and "
-                 "mtu=256,1024,4096 as far as the device allows; then, if no cases are selected, "
-                 "explore for a minute, or what --runs or --time says");
+                 "mtu=256,1024,4096 as far as the device allows, and in a VLAN if it has one; "
+                 "then, if no cases are selected, explore for a minute, or what --runs or --time "
+                 "says");
     command.number("--runs", options.runs, {1, 1'000'000'000}, "Explore this many dialogues",
                    {.value = "N"});
     command.number("--time", options.seconds, {0.1, 1'000'000}, "Explore for this long",
@@ -177,6 +183,7 @@ std::string repeat_options(const TestOptions& options) {
     if (options.dut_port != 0) add("--dut-port", fmt::to_string(options.dut_port));
     add("--dut-gid", listed(options.dut_gid));
     add("--dut-other-address", listed(options.dut_other));
+    if (options.dscp) add("--dscp", fmt::to_string(*options.dscp));
     add("--profile", plan::shell_word(options.profile));
     add("--mutant", options.mutant);
     add("--dut-lacks", plan::shell_word(options.dut_lacks));

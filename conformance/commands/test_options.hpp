@@ -58,6 +58,7 @@ struct TestOptions {
     std::uint32_t dut_port = 0;           // of the device; 0: the first
     std::vector<std::string> dut_gid;     // indices of GIDs
     std::vector<std::string> dut_other;   // addresses of the DUT's host that are not GIDs
+    std::optional<std::uint32_t> dscp;    // of the device's packets, unless a case sets another
     std::string profile;                  // a file: what is known of the device
     std::string write_profile;            // a file that gets a draft of one
     std::string dut_lacks;                // "uc,sge>=2": the built-in engine without them

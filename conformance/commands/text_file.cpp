@@ -15,6 +15,10 @@ struct Close {
 };
 using File = std::unique_ptr<std::FILE, Close>;
 
+std::string growing_name(const std::string& path) {
+    return path + ".part";
+}
+
 std::unexpected<std::string> failed(const std::string& path, int number) {
     return std::unexpected(path + ": " + std::strerror(number));
 }
@@ -35,9 +39,17 @@ std::expected<std::string, std::string> read_text(const std::string& path) {
     }
 }
 
+std::expected<std::monostate, std::string> try_to_write(const std::string& path) {
+    const std::string growing = growing_name(path);
+    if (const File file{std::fopen(growing.c_str(), "wb")}; !file) return failed(path, errno);
+    std::error_code ignored;
+    std::filesystem::remove(growing, ignored);
+    return {};
+}
+
 std::expected<std::monostate, std::string> write_text(const std::string& path,
                                                       const std::string& text) {
-    const std::string growing = path + ".part";
+    const std::string growing = growing_name(path);
     File file(std::fopen(growing.c_str(), "wb"));
     if (!file) return failed(path, errno);
     const bool written = std::fwrite(text.data(), 1, text.size(), file.get()) == text.size() &&

@@ -15,5 +15,7 @@ std::expected<std::string, std::string> read_text(const std::string& path);
 // complete and is removed when it cannot be.
 std::expected<std::monostate, std::string> write_text(const std::string& path,
                                                       const std::string& text);
+// Whether that could be done, before what the file is to hold is known. Nothing is left of it.
+std::expected<std::monostate, std::string> try_to_write(const std::string& path);
 
 } // namespace veriroce::commands

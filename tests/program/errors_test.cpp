@@ -259,8 +259,14 @@ TEST_CASE("errors: test, before anything is sent", "[program]") {
         {"veriroce test --over ip=5", "veriroce: --over ip=5: ip: expected 4 or 6, got '5'"},
         {"veriroce test --over ip=", "veriroce: --over ip=: ip: expected 4 or 6, got ''"},
         {"veriroce test --over size=256",
-         "veriroce: --over size=256: the axes are ip=4,6, psn=low,wrap, migreq=0,1 and "
-         "mtu=256,512,1024,2048,4096"},
+         "veriroce: --over size=256: the axes are ip=4,6, psn=low,wrap, vlan=none,ID, "
+         "migreq=0,1 and mtu=256,512,1024,2048,4096"},
+        {"veriroce test --over vlan=4095",
+         "veriroce: --over vlan=4095: vlan: expected none or an ID from 1 to 4094, got '4095'"},
+        {"veriroce test rsp/gap-nak --write-profile missing/p.yaml",
+         "veriroce: missing/p.yaml: No such file or directory", tool},
+        {"veriroce dissect $(printf '%b' '--\\033[31mz')",
+         "veriroce: unknown option '--\\x1b[31mz'; see --help"},
         {"veriroce test --over psn=high",
          "veriroce: --over psn=high: psn: expected low or wrap, got 'high'"},
         {"veriroce test --shard 3", "veriroce: --shard: expected I/N, such as 2/5, got '3'"},

@@ -86,7 +86,8 @@ TEST_CASE("live: QP 1 of the engine answers on a real link", "[program][N-30]") 
     const Outcome right = live.play("", "--slow cm");
     INFO(right.out << right.err);
     CHECK(right.code == 0);
-    CHECK(all_cases(live.place, "case['verdict'] == 'PASS'"));
+    CHECK(all_cases(live.place, "case['verdict'] == 'PASS' or "
+                                "(case['verdict'], case['id']) == ('SKIP', 'cm/several-peers')"));
 }
 
 TEST_CASE("live: a defect at QP 1 fails the cases about it", "[program][N-30]") {
@@ -115,10 +116,12 @@ TEMPLATE_TEST_CASE_SIG(
 
 TEST_CASE("live: a device of which every third ICRC is wrong fails", "[program][CRC-01]") {
     const Live live;
-    const Outcome outcome = live.play("--mutant every_third_icrc_wrong", "ack/each-kind rdr/order");
+    const Outcome outcome =
+        live.play("--mutant every_third_icrc_wrong",
+                  "ack/each-kind rdr/order 'rsp/each-request-again[which=1,later=0]'");
     INFO(outcome.out << outcome.err);
     CHECK(outcome.code == 1);
-    CHECK(outcome.out.find("CRC-01") != std::string::npos);
+    CHECK(all_cases(live.place, "case['verdict'] == 'FAIL' and 'CRC-01' in case['rules']"));
 }
 
 TEST_CASE("live: a device that refuses empty WRITEs is measured with SENDs", "[program]") {
