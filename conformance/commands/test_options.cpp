@@ -1,11 +1,9 @@
 #include "conformance/commands/test_options.hpp"
 
-#include <algorithm>
-#include <thread>
-
 #include <fmt/format.h>
 
 #include "conformance/plan/plan.hpp"
+#include "dissector/capture/decoded_frames.hpp"
 
 namespace veriroce::commands {
 namespace {
@@ -77,7 +75,7 @@ void add_device(Command& command, TestOptions& options) {
 void add_playing(Command& command, TestOptions& options) {
     command.number("--seed", options.seed, {}, "The seed for PSNs and random faults",
                    {.value = "N", .shows_default = true});
-    command.number("--threads", options.threads, {1, 256},
+    command.number("--threads", options.threads, {1, capture::kMostThreads},
                    "Play on N threads in virtual time; the default is one for each processor. The "
                    "results are the same",
                    {.value = "N"});
@@ -136,8 +134,7 @@ void add_reporting(Command& command, TestOptions& options) {
 } // namespace
 
 unsigned threads_of(const TestOptions& options) {
-    return options.threads != 0 ? options.threads
-                                : std::max(1U, std::thread::hardware_concurrency());
+    return capture::DecodedFrames::threads(options.threads);
 }
 
 void add_agent_options(Command& command, TestOptions& options) {

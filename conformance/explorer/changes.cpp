@@ -3,7 +3,6 @@
 #include "conformance/explorer/talk.hpp"
 
 #include <algorithm>
-#include <array>
 
 #include <fmt/format.h>
 

@@ -222,7 +222,7 @@ std::string Sketch::address_vector() {
     return text;
 }
 
-// And what the tester may do. An engine that is a peer does all.
+// Attributes that show in headers, and what the tester may do. An engine that is a peer does all.
 void Sketch::choose_rights(Qp& qp) {
     std::string text = address_vector();
     if (qp.shared) text += "srq=q ";

@@ -736,7 +736,8 @@ class NakMakesOtherQpsResend final : public SurfaceFilter {
 
 // --- what the host sees
 
-// Where a later packet of a READ response goes on in another piece, it begins anew.
+// Where a later packet of a READ response goes on in another piece, that piece gets the packet's
+// first bytes.
 class ReadPacketBeginsAnewInPiece final : public MtuFilter {
   public:
     void posting_send(wire::Qpn qpn, engine::SendRequest& request) override {

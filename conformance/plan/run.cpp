@@ -120,8 +120,7 @@ Played PlanRun::play_alone(std::size_t run) const {
 CaseResult PlanRun::play(const PlannedRun& planned, std::optional<Played> ahead) {
     Played played = ahead ? std::move(*ahead) : player_.play(planned, so_far_);
     if (played.exchange == Exchange::Answered) so_far_.has_answered = true;
-    // A device that never answered is wrong, not dead: the cases say more about it.
-    if (played.exchange == Exchange::Unanswered && so_far_.has_answered) dead_since_.emplace();
+    if (died(played, so_far_)) dead_since_.emplace(); // result_of fills in the id
     took_ = played.took;
     return std::move(played.result);
 }

@@ -102,14 +102,9 @@ Environment RunPlayer::environment_for(const PlannedRun& planned, PlayedSoFar& s
     return environment;
 }
 
-namespace {
-
-// A device that never answered is wrong, not dead: the cases say more about it.
 bool died(const Played& played, const PlayedSoFar& so_far) {
     return played.exchange == Exchange::Unanswered && so_far.has_answered;
 }
-
-} // namespace
 
 // --- plays --------------------------------------------------------------------------------------
 

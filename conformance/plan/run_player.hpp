@@ -53,6 +53,9 @@ struct PlayedSoFar {
     std::uint64_t plays_of_run = 0; // of the run at hand, exchanges included
 };
 
+// A device that never answered is wrong, not dead: the cases say more about it.
+bool died(const Played& played, const PlayedSoFar& so_far);
+
 // Many threads may use one at the same time, each with its own PlayedSoFar, where the testbed's
 // plays stand alone.
 class RunPlayer {
