@@ -3,6 +3,7 @@
 // sentence of it.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <string>
@@ -69,8 +70,11 @@ struct Evidence {
     Evidence() = default;
     explicit Evidence(std::uint64_t number) { add(number); }
     Evidence(std::uint64_t shown, std::uint64_t by) : Evidence(shown) { add(by); }
-    void add(std::uint64_t number) {
-        if (size < kCapacity && number != 0) numbers[size++] = number;
+    void add(std::uint64_t number) { // each packet once
+        const auto end = numbers.begin() + std::ptrdiff_t(size);
+        if (size == kCapacity || number == 0 || std::find(numbers.begin(), end, number) != end)
+            return;
+        numbers[size++] = number;
     }
 };
 

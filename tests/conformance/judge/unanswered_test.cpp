@@ -53,6 +53,18 @@ std::vector<Found> judged_until(const Assumptions& assumptions, std::vector<flow
 
 } // namespace
 
+TEST_CASE("judge ACK-01: the only request that nobody answered is named once", "[judge][ACK-01]") {
+    Wire wire;
+    Judge judge(listening());
+    flow::Packet request = atomic(wire, 100);
+    request.number = 7;
+    judge.observe(request);
+    judge.finish(*request.time + seconds(2));
+    REQUIRE(judge.violations().size() == 1);
+    CHECK(judge.violations().front().packets.size == 1);
+    CHECK(judge.violations().front().packets.numbers.front() == 7);
+}
+
 TEST_CASE("judge ACK-01: a device that answers nothing at all is found", "[judge][ACK-01]") {
     Wire wire;
     std::vector<flow::Packet> packets;
