@@ -103,8 +103,8 @@ void add_output(Command& command, dissect::Options& options) {
     command.option("-O", options.detailed,
                    "Print each packet as a tree that shows the fields of these protocols",
                    {.value = "PROTOCOLS", .comma_separated = true});
-    command.option("-G", options.list, "List all fields as tshark does, and nothing else",
-                   {.value = "fields"});
+    command.option("-G", options.list, "List all fields or protocols as tshark does, nothing else",
+                   {.value = "fields|protocols"});
     command.flag("-V", options.tree, "Print each packet as a tree of headers and fields");
     command.flag("-x", options.hex, "Print the bytes of each packet");
     command.flag("-l", options.line_buffered, "Write each packet as soon as it is printed");

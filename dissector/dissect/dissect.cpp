@@ -113,8 +113,10 @@ int list(const Options& options, std::FILE* out, std::FILE* err) {
             text += fmt::format("{}. {}\n", ++number, name);
     } else if (options.list == "fields") {
         print::append_field_list(text);
+    } else if (options.list == "protocols") {
+        print::append_protocol_list(text);
     } else {
-        say(err, fmt::format("dissect: -G: expected fields, got '{}'", options.list));
+        say(err, fmt::format("dissect: -G: expected fields or protocols, got '{}'", options.list));
         return command_line::kExitUsage;
     }
     print::Output output(out);

@@ -54,7 +54,7 @@ struct Options {
     std::vector<std::string> autostop; // -a: "duration:10" (file_limits.hpp)
     std::vector<std::string> ring;     // -b: the same for each of several files of -w
     bool list_interfaces = false;      // -D: instead of reading packets
-    std::string list;                  // -G: "fields" lists them instead of reading packets
+    std::string list;                  // -G: "fields" or "protocols" are listed, no packet is read
 };
 
 // Writes packets to `out` and errors to `err`, one line each. Returns the exit code:

@@ -196,6 +196,15 @@ void append_field_list(std::string& out) {
     }
 }
 
+void append_protocol_list(std::string& out) {
+    std::set<std::string_view> seen;
+    for (std::size_t i = 0; i < decode::kLayerKinds; ++i) {
+        const decode::LayerInfo& layer = decode::layer_info(static_cast<decode::LayerKind>(i));
+        if (!seen.insert(layer.name).second) continue;
+        append<"{}\t{}\t{}\n">(out, layer.title, layer.name, layer.name);
+    }
+}
+
 void append_csv_header(std::string& out, std::span<const Column> columns) {
     for (std::size_t i = 0; i < columns.size(); ++i) {
         if (i > 0) out += ',';

@@ -49,6 +49,10 @@ void append_fields(std::string& out, const decode::Dissection& dissection,
 // Every field as `tshark -G fields` lists it: F, title, name, type, protocol, separated by tabs.
 void append_field_list(std::string& out);
 
+// Every protocol and header as `tshark -G protocols` lists them: title, short name, name for
+// filters, separated by tabs. Here both names are one.
+void append_protocol_list(std::string& out);
+
 // RFC 4180, but lines end in \n. The header line, then one line per packet.
 void append_csv_header(std::string& out, std::span<const Column> columns);
 void append_csv(std::string& out, const decode::Dissection& dissection,

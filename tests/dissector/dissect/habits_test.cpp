@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <ctime>
 #include <optional>
+#include <set>
 
 #include "dissector/decode/field.hpp"
 #include "tests/dissector/dissect/command.hpp"
@@ -219,8 +220,23 @@ TEST_CASE("habits: -G lists every field once, as tshark does", "[dissect]") {
                   return line.starts_with("F\t") && line.contains(begin);
               }) == 1);
     }
-    options.list = "protocols";
+    options.list = "values";
     CHECK(ran(options).code == 2);
+}
+
+TEST_CASE("habits: -G lists every protocol once, as tshark does", "[dissect]") {
+    Options options;
+    options.list = "protocols";
+    const Ran listed = ran(options);
+    CHECK(listed.code == 0);
+    std::set<std::string> names;
+    for (const std::string& line : lines_of(listed.out)) {
+        const std::vector<std::string> columns = split(line, '\t');
+        REQUIRE(columns.size() == 3);
+        CHECK(names.insert(columns[2]).second);
+    }
+    for (const char* name : {"eth", "ip", "udp", "infiniband.bth", "vxlan"})
+        CHECK(names.contains(name));
 }
 
 TEST_CASE("habits: -s cuts the packets of a file", "[dissect]") {
