@@ -50,6 +50,7 @@ constexpr std::array<FieldInfo, kFields> kTable{{
     {Field::EthType, "eth.type", Number, where("vlan.etype"), where("eth.type")},
     {Field::VlanId, "vlan.id", Number, where("vlan.id"), kNowhere},
     {Field::VlanPriority, "vlan.pcp", Number, where("vlan.priority"), kNowhere},
+    {Field::VlanDropEligible, "vlan.dei", Number, where("vlan.dei"), kNowhere},
     {Field::IpSource, "ip.src", Ip, where("ip.src"), where("ipv6.src")},
     {Field::IpDestination, "ip.dst", Ip, where("ip.dst"), where("ipv6.dst")},
     {Field::IpDscp, "ip.dscp", Number, where("ip.dsfield.dscp"), where("ipv6.tclass.dscp")},

@@ -56,6 +56,7 @@ enum class Field : std::uint8_t {
     EthType,
     VlanId,
     VlanPriority,
+    VlanDropEligible,
     IpSource,
     IpDestination,
     IpDscp,
@@ -73,7 +74,7 @@ enum class Field : std::uint8_t {
     Icrc,
 };
 #pragma GCC diagnostic pop
-inline constexpr std::size_t kFields = 48;
+inline constexpr std::size_t kFields = static_cast<std::size_t>(Field::Icrc) + 1;
 
 enum class FieldKind : std::uint8_t { Number, Mac, Ip };
 

@@ -86,7 +86,8 @@ class Encoder {
 // The correct packet, still without ICRC.
 Failure Encoder::lay_out() {
     Envelope envelope = sender_.envelope;
-    const bool tagged = !free(Field::VlanId) || !free(Field::VlanPriority);
+    const bool tagged =
+        !free(Field::VlanId) || !free(Field::VlanPriority) || !free(Field::VlanDropEligible);
     if (tagged && !envelope.vlan) envelope.vlan = VlanId{};
 
     const bool v4 = envelope.destination.v4();

@@ -100,6 +100,7 @@ std::vector<std::byte> expected_ones(Field field) {
     case Field::EthType: return Buffer::with(Layer::Ethernet, Ethernet{.ether_type = 0xFFFF});
     case Field::VlanId: return Buffer::with(Layer::Vlan, VlanTag{.id = 0xFFF});
     case Field::VlanPriority: return Buffer::with(Layer::Vlan, VlanTag{.priority = 7});
+    case Field::VlanDropEligible: return Buffer::with(Layer::Vlan, VlanTag{.drop_eligible = true});
     case Field::IpDscp: return v4([](Ipv4& h) { h.dscp = 0x3F; });
     case Field::IpEcn: return v4([](Ipv4& h) { h.ecn = 3; });
     case Field::IpTtl: return v4([](Ipv4& h) { h.ttl = 0xFF; });
@@ -129,18 +130,16 @@ std::uint64_t all_ones(unsigned bits) {
 
 // Bits by name, typed here again.
 const std::map<std::string, unsigned> kWidths{
-    {"opcode", 8},     {"se", 1},           {"migreq", 1},        {"pad", 2},
-    {"tver", 4},       {"pkey", 16},        {"fecn", 1},          {"becn", 1},
-    {"resv6", 6},      {"destqp", 24},      {"ackreq", 1},        {"resv7", 7},
-    {"psn", 24},       {"va", 64},          {"rkey", 32},         {"dmalen", 32},
-    {"swap", 64},      {"add", 64},         {"compare", 64},      {"original", 64},
-    {"syndrome", 8},   {"msn", 24},         {"imm", 32},          {"ikey", 32},
-    {"qkey", 32},      {"srcqp", 24},       {"plt", 4},           {"sel", 2},
-    {"eth.src", 48},   {"eth.dst", 48},     {"eth.type", 16},     {"vlan.id", 12},
-    {"vlan.pcp", 3},   {"ip.src", 32},      {"ip.dst", 32},       {"ip.dscp", 6},
-    {"ip.ecn", 2},     {"ip.ttl", 8},       {"ip.id", 16},        {"ip.df", 1},
-    {"ip.length", 16}, {"ip.checksum", 16}, {"ip.flow", 20},      {"udp.sport", 16},
-    {"udp.dport", 16}, {"udp.length", 16},  {"udp.checksum", 16}, {"icrc", 32},
+    {"opcode", 8},     {"se", 1},          {"migreq", 1},        {"pad", 2},      {"tver", 4},
+    {"pkey", 16},      {"fecn", 1},        {"becn", 1},          {"resv6", 6},    {"destqp", 24},
+    {"ackreq", 1},     {"resv7", 7},       {"psn", 24},          {"va", 64},      {"rkey", 32},
+    {"dmalen", 32},    {"swap", 64},       {"add", 64},          {"compare", 64}, {"original", 64},
+    {"syndrome", 8},   {"msn", 24},        {"imm", 32},          {"ikey", 32},    {"qkey", 32},
+    {"srcqp", 24},     {"plt", 4},         {"sel", 2},           {"eth.src", 48}, {"eth.dst", 48},
+    {"eth.type", 16},  {"vlan.id", 12},    {"vlan.pcp", 3},      {"vlan.dei", 1}, {"ip.src", 32},
+    {"ip.dst", 32},    {"ip.dscp", 6},     {"ip.ecn", 2},        {"ip.ttl", 8},   {"ip.id", 16},
+    {"ip.df", 1},      {"ip.length", 16},  {"ip.checksum", 16},  {"ip.flow", 20}, {"udp.sport", 16},
+    {"udp.dport", 16}, {"udp.length", 16}, {"udp.checksum", 16}, {"icrc", 32},
 };
 
 bool lies_in(const FieldInfo& info, Layer layer) {
