@@ -43,6 +43,35 @@ kill -9 $(cat device) $namespace 2>/dev/null
 exit $code
 )sh";
 
+// proxy.py: stands as `agent` in front of the agent at `real`. Its first connection it closes when
+// the first verdict has been written, as a tester does that no answer reaches.
+constexpr std::string_view kProxy = R"py(
+import contextlib, os, selectors, socket, time
+while not os.path.exists("real"):
+    time.sleep(0.02)
+listener = socket.socket(socket.AF_UNIX)
+listener.bind("agent")
+listener.listen()
+first = True
+while True:
+    tester, agent = listener.accept()[0], socket.socket(socket.AF_UNIX)
+    agent.connect("real")
+    both = selectors.DefaultSelector()
+    both.register(tester, selectors.EVENT_READ, agent)
+    both.register(agent, selectors.EVENT_READ, tester)
+    there = True
+    while there:
+        for key, _ in both.select(0.01):
+            data = key.fileobj.recv(65536)
+            there = there and bool(data)
+            key.data.sendall(data)
+        with contextlib.suppress(FileNotFoundError):
+            if first and "verdict" in open("out/results.json").read():
+                first = there = False
+    tester.close()
+    agent.close()
+)py";
+
 // What every case of the report satisfies, as a Python expression of `case`.
 bool all_cases(const Workplace& place, const std::string& holds) {
     const Outcome said =
@@ -188,6 +217,20 @@ TEST_CASE("live: a device that has to be reset fails the case in which it died",
     CHECK(house::read_text(live.place.folder() / "out" / "results.json")
               .find("--dut-reset had to bring it back") != std::string::npos);
     CHECK(outcome.out.find("1 failed") != std::string::npos);
+}
+
+TEST_CASE("live: an agent that only was out of reach is no device that died", "[program]") {
+    const Live live;
+    std::string device(kDevice);
+    device.replace(device.find("unix:agent"), 10, "unix:real");
+    live.place.write("device.sh", device);
+    live.place.write("proxy.py", kProxy);
+    const Outcome outcome =
+        live.play("", "rsp/gap-nak --repeat 60", "", "timeout 60 python3 proxy.py &");
+    INFO(outcome.out << outcome.err);
+    CHECK(outcome.code == 3);
+    CHECK(outcome.out.find("0 failed") != std::string::npos);
+    CHECK(outcome.out.find("1 ERROR\n") != std::string::npos);
 }
 
 TEST_CASE("live: an agent that does not start ends the script, and says why", "[program]") {
