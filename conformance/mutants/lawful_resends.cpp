@@ -109,7 +109,8 @@ class AsksForReadsInPieces final : public QpFilter<Pieces> {
                 return;
             }
         }
-        if (!pieces.request) return;
+        const bool before = wire::distance(packet.bth.psn, pieces.first) > 0;
+        if (!pieces.request || before) return;
         pieces.waiting.push_back({.envelope = passage.envelope, .bytes = bytes_of(packet)});
         passage.dropped = true;
     }

@@ -35,7 +35,11 @@ class QpFilter : public engine::SurfaceFilter {
     void qp_changed(const engine::QpReport& report) final {
         Qp& qp = qps_[report.qpn];
         if (report.state == engine::QpState::Reset) qp.memory = {};
+        // A later report tells the PSN that the responder has come to.
+        const auto began_with =
+            connected(qp.report.state) ? qp.report.attributes.rq_psn : std::optional<wire::Psn>();
         qp.report = report;
+        if (began_with && connected(report.state)) qp.report.attributes.rq_psn = began_with;
     }
     void qp_destroyed(wire::Qpn qpn) final { qps_.erase(qpn); }
 
@@ -79,8 +83,7 @@ class QpFilter : public engine::SurfaceFilter {
         [[nodiscard]] wire::Mtu mtu() const {
             return report.attributes.path_mtu.value_or(wire::Mtu::B1024);
         }
-        // What the host told last; the PSN that the responder began with, unless it changed the QP
-        // again in the middle of traffic.
+        // The PSN that the responder began with.
         [[nodiscard]] wire::Psn first_request() const {
             return report.attributes.rq_psn.value_or(wire::Psn{});
         }
@@ -105,6 +108,10 @@ class QpFilter : public engine::SurfaceFilter {
     virtual void leaves(Qp& /*qp*/, Passage& /*passage*/) {}
 
   private:
+    static bool connected(engine::QpState state) {
+        return state != engine::QpState::Reset && state != engine::QpState::Init;
+    }
+
     // A packet says whose it is, not who sends it: the QP that has this peer.
     std::optional<std::reference_wrapper<Qp>> sender(const wire::Packet& packet,
                                                      const wire::Envelope& envelope) {
