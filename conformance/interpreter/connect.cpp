@@ -210,6 +210,7 @@ Task<Met<>> play_modify(Interpreter& interpreter, CaseQp& qp, const script::Modi
     interpreter.clock().line_ended();
     if (!done) co_return std::unexpected(done.error());
     if (state) qp.state = *state;
+    if (state == engine::QpState::Reset) qp.reset_at = interpreter.record().size();
     co_return Met<>{};
 }
 

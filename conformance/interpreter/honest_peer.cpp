@@ -43,11 +43,12 @@ bool is_answer(const Entry& entry) {
            entry.packet->aeth.syndrome.kind() == wire::AckKind::Ack;
 }
 
-// The highest PSN that the DUT answered before this place in the QP's packets.
+// The highest PSN that the DUT answered before this place in the QP's packets, since it was reset.
 std::int64_t answered_before(const Record& record, const CaseQp& qp, std::size_t index) {
     std::int64_t highest = std::numeric_limits<std::int64_t>::min();
     for (const std::size_t one : qp.heard) {
         if (one >= index) break;
+        if (one < qp.reset_at) continue;
         if (is_answer(record[one])) highest = std::max(highest, record[one].psn);
     }
     return highest;
@@ -64,6 +65,7 @@ std::optional<std::size_t> latest_request(const Record& record, const CaseQp& qp
                                           std::size_t end) {
     for (std::size_t i = qp.entries.size(); i-- > 0;) {
         const Entry& entry = record[qp.entries[i]];
+        if (qp.entries[i] < qp.reset_at) break;
         if (qp.entries[i] >= end || entry.from != Side::Tester) continue;
         if (is_request(entry) && !entry.refusal && entry.psn == psn) return i;
     }
@@ -88,7 +90,7 @@ std::vector<std::vector<std::byte>> requests_from(const Record& record, const Ca
     std::map<std::int64_t, std::size_t> newest;
     for (const std::size_t one : qp.entries) {
         const Entry& entry = record[one];
-        if (entry.from != Side::Tester || !is_request(entry)) continue;
+        if (one < qp.reset_at || entry.from != Side::Tester || !is_request(entry)) continue;
         const bool since_first = entry.psn == psn || (entry.psn > psn && !newest.empty());
         const bool dropped = entry.refusal && newest.contains(entry.psn);
         if (since_first && !dropped) newest[entry.psn] = one;
@@ -239,7 +241,7 @@ bool repeat_duplicates(Interpreter& interpreter, CaseQp& qp) {
         const Entry& entry = record[qp.entries[place]];
         return entry.from == Side::Tester || entry.tolerated;
     };
-    while (first > 0 && of_tester_or_none(first - 1))
+    while (first > 0 && qp.entries[first - 1] >= qp.reset_at && of_tester_or_none(first - 1))
         --first;
     std::vector<std::vector<std::byte>> frames;
     for (std::size_t i = first; i < qp.entries.size(); ++i) {

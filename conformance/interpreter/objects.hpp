@@ -65,6 +65,7 @@ struct CaseQp {
     std::vector<std::size_t> entries; // of this QP, both directions, by their place in the record
     std::vector<std::size_t> heard;   // those from the DUT
     std::size_t next = 0;             // the first of `heard` that no line has claimed
+    std::size_t reset_at = 0; // the record's size when the case last brought the DUT's to RESET
     std::deque<dut::Completion> completions;
     std::deque<std::uint64_t> receives; // ids of posted receives that have not completed
     // STA-03, STA-07: ids that the DUT refused to take, because of the QP's state.
