@@ -15,7 +15,7 @@ std::string text_of(const dut::Completion& completion) {
     return fmt::format("{} completion id={}", wire::name_of(completion.queue), completion.id);
 }
 
-std::optional<wire::WcOpcode> opcode_of(wire::WrOpcode opcode) {
+wire::WcOpcode opcode_of(wire::WrOpcode opcode) {
     using enum wire::WrOpcode;
     switch (opcode) {
     case Send:
@@ -26,12 +26,17 @@ std::optional<wire::WcOpcode> opcode_of(wire::WrOpcode opcode) {
     case RdmaRead: return wire::WcOpcode::RdmaRead;
     case AtomicCmpAndSwp: return wire::WcOpcode::CompSwap;
     case AtomicFetchAndAdd: return wire::WcOpcode::FetchAdd;
-    case LocalInv:
-    case BindMw:
-    case Flush:
-    case AtomicWrite: return std::nullopt; // providers differ
+    case LocalInv: return wire::WcOpcode::LocalInv;
+    case BindMw: return wire::WcOpcode::BindMw;
+    case Flush: return wire::WcOpcode::Flush;
+    case AtomicWrite: return wire::WcOpcode::AtomicWrite;
     }
-    return std::nullopt;
+    return wire::WcOpcode::Send;
+}
+
+// Providers differ in what they tell of the others.
+bool opcode_is_fixed(wire::WrOpcode opcode) {
+    return opcode != wire::WrOpcode::LocalInv && opcode != wire::WrOpcode::BindMw;
 }
 
 } // namespace
@@ -119,10 +124,12 @@ void Completions::in_order(const Polled& polled) {
 
 void Completions::opcode(const Polled& polled) {
     if (polled.send == nullptr) return;
-    const auto expected = opcode_of(polled.send->request.opcode);
-    if (!expected || polled.completion.opcode == *expected) return;
+    const wire::WrOpcode posted = polled.send->request.opcode;
+    const wire::WcOpcode expected = opcode_of(posted);
+    if (polled.completion.opcode == expected) return;
     tell("REQ-34", polled, fmt::format("opcode is {}", wire::name_of(polled.completion.opcode)),
-         fmt::format("opcode must be {}", wire::name_of(*expected)));
+         fmt::format("opcode must be {}", wire::name_of(expected)),
+         opcode_is_fixed(posted) ? rules::Level::Must : rules::Level::Should);
 }
 
 // READs and atomics tell the bytes that they brought, and no receive takes more than it has room

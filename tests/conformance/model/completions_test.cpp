@@ -100,11 +100,14 @@ TEST_CASE("completions: a FLUSH and an ATOMIC WRITE wait for their READ response
         OwnerScene scene;
         scene.post(opcode, 1, 0, 8);
         dut::Completion done = send_done(1);
-        done.opcode = wire::WcOpcode::AtomicWrite;
+        done.opcode =
+            opcode == wire::WrOpcode::Flush ? wire::WcOpcode::Flush : wire::WcOpcode::AtomicWrite;
         scene.sent("ACKNOWLEDGE", 0);
         CHECK(after(scene, {done}) == "REQ-20 completion");
         scene.sent("RDMA_READ_RESPONSE_ONLY", 0);
         CHECK(after(scene, {done}) == "");
+        done.opcode = wire::WcOpcode::Send;
+        CHECK(after(scene, {done}) == "REQ-34 completion");
     }
 }
 
