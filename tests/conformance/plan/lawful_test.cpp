@@ -5,7 +5,6 @@
 #include <cstdlib>
 #include <random>
 #include <span>
-#include <stdexcept>
 #include <vector>
 
 #include <fmt/format.h>
@@ -52,15 +51,6 @@ void blames_no_three(std::uint64_t seed, Selection selection) {
     CHECK(told.empty());
 }
 
-// Of the longest sweep SWEEP_SHARE=I/N plays part I of N; all of it without. With sanitizers it is
-// a sample already.
-plan::Shard sweep_share() {
-    const char* text = std::getenv("SWEEP_SHARE");
-    const auto share = plan::parse_shard(text == nullptr || kSanitized ? "1/1" : text);
-    if (!share) throw std::runtime_error("SWEEP_SHARE: " + share.error());
-    return *share;
-}
-
 // Every other run of the suite over one IP version, or that part of them that SWEEP_SHARE tells.
 struct Suite {
     static constexpr std::size_t kRarer = 8; // with sanitizers: there are many oddities
@@ -69,9 +59,10 @@ struct Suite {
     Plan plan;
 
     Suite(int ip_version, std::size_t part) : selection(over_both()) {
-        const plan::Shard share = sweep_share();
-        const std::uint32_t half = ip_version == 4 ? 1 : 2;
-        selection.shard = {.index = 2 * (share.index - 1) + half, .of = 2 * share.of};
+        const Share share = sweep_share();
+        const std::size_t half = ip_version == 4 ? 1 : 2;
+        selection.shard = {.index = static_cast<std::uint32_t>(2 * (share.index - 1) + half),
+                           .of = static_cast<std::uint32_t>(2 * share.of)};
         selection.ip_versions = {ip_version};
         selection = swept(std::move(selection), part * 5, kRarer);
         plan = plan_of(selection);

@@ -67,7 +67,7 @@ std::vector<CaseResult> play_quick_suite(std::string_view lacking, dut::Told tol
 TEMPLATE_TEST_CASE_SIG("limited: a device that says what it lacks passes or skips every run",
                        "[suite]", ((std::size_t part), part), 0, 1, 2, 3) {
     const auto each = dut::Lacks::each();
-    for (const std::string_view lacking : sweep_of(each, part, 4)) {
+    for (const std::string_view lacking : shared_sweep_of(each, part, 4)) {
         std::size_t skipped = 0;
         std::size_t passed = 0;
         for (const CaseResult& result : play_quick_suite(lacking, dut::Told::Yes)) {
@@ -88,7 +88,7 @@ TEMPLATE_TEST_CASE_SIG("limited: a device that says what it lacks passes or skip
 TEMPLATE_TEST_CASE_SIG("limited: a verb that the device refuses makes the run a SKIP", "[suite]",
                        ((std::size_t part), part), 0, 1, 2, 3) {
     const auto each = dut::Lacks::each();
-    for (const std::string_view lacking : sweep_of(each, part, 4)) {
+    for (const std::string_view lacking : shared_sweep_of(each, part, 4)) {
         if (is_asked_for_by_every_case(lacking)) continue;
         for (const CaseResult& result : play_quick_suite(lacking, dut::Told::No)) {
             INFO("without " << lacking << ", which it claims\n" << text_of(result));

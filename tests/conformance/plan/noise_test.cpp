@@ -81,7 +81,7 @@ TEST_CASE("noise: few cases have no verdict on a wire that loses 0.2 %", "[suite
 TEMPLATE_TEST_CASE_SIG("noise: a wire that loses 0.2 % hides no planted defect",
                        "[suite][noise][mutants]", ((std::size_t part), part), 0, 1, 2, 3, 4, 5, 6,
                        7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17) {
-    for (const mutants::Mutant& mutant : sweep_of(catchable(), part, 18)) {
+    for (const mutants::Mutant& mutant : shared_sweep_of(catchable(), part, 18)) {
         INFO(mutant.name);
         CHECK(found_on(mutant, noise_of("loss=0.2%"), 1));
     }
