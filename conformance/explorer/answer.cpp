@@ -115,11 +115,16 @@ void post_atomic(Sketch& sketch, const Qp& qp, Asked& asked) {
     asked.bytes = 8;
     const bool add = sketch.percent(50);
     asked.name = add ? "FETCH_ADD" : "COMPARE_SWAP";
-    std::string line =
-        fmt::format("dut    post {}{} id={} local=k{}[{} +8] remote=r[{} +8] ", of(qp),
-                    add ? "ATOMIC_FETCH_AND_ADD" : "ATOMIC_CMP_AND_SWP", asked.id, qp.domain,
-                    sketch.sink(qp.domain, 8), sketch.atomic_far());
+    const std::uint64_t far = sketch.atomic_far();
+    const auto begin = [&](const std::string& local) {
+        return fmt::format("dut    post {}{} id={} {} remote=r[{} +8] ", of(qp),
+                           add ? "ATOMIC_FETCH_AND_ADD" : "ATOMIC_CMP_AND_SWP", asked.id, local,
+                           far);
+    };
     constexpr std::size_t names = 24; // of the operands, and short values
+    std::string line = begin(sink_field(sketch, qp, 8));
+    if (line.size() + names > kColumns) // has no room for two pieces
+        line = begin(fmt::format("local=k{}[{} +8]", qp.domain, sketch.sink(qp.domain, 8)));
     const std::size_t room = kColumns - std::min(line.size() + names, kColumns);
     line +=
         add ? fmt::format("add={}", operand(sketch, room + 10))
@@ -420,6 +425,19 @@ void lose(Sketch& sketch, Qp& qp) {
     qp.retry(timeouts);
 }
 
+// REQ-08, N-11: the answer to a READ or atomic is lost, and a later message is acknowledged.
+void overtake(Sketch& sketch, Qp& qp) {
+    const auto is_message = [](const Asked& one) { return one.kind == Asked::Kind::Message; };
+    const auto later = std::ranges::find_if(qp.open, is_message);
+    if (later == qp.open.begin() || later == qp.open.end()) return answer_first(sketch, qp);
+    await_request(sketch, qp, qp.open.front());
+    sketch.wait(kWait);
+    qp.known = qp.answers_known = false; // the device may not have sent the later one yet
+    sketch.say(fmt::format("{}ACK psn={}", sends(qp), later->first_psn + later->packets - 1));
+    qp.retry(1);
+    sketch.wait(sketch.percent(50) ? kWait : sketch.ack_timeout());
+}
+
 // Answers that a requester drops: of PSNs before and after its own, and with a
 // bad ICRC.
 void haunt(Sketch& sketch, Qp& qp) {
@@ -518,6 +536,7 @@ void answer(Sketch& sketch, Qp& qp) {
     if (die < 55) return answer_first(sketch, qp);
     if (die < 65) return answer_part(sketch, qp);
     if (die < 75 && features.refusals) return refuse(sketch, qp);
+    if (die < 79 && features.losses) return overtake(sketch, qp);
     if (die < 85 && features.losses && sketch.now() - qp.answered_at <= sketch.ack_timeout())
         return lose(sketch, qp);
     if (die < 95 && features.ghosts) return haunt(sketch, qp);

@@ -530,7 +530,13 @@ void dropped(Sketch& sketch, Qp& qp) {
     const auto one = std::ranges::find_if(
         qp.pending, [&](const std::string& line) { return is_packet(line) && which-- == 0; });
     if (one == qp.pending.end()) return;
-    if (auto copy = damaged(*one, damage(sketch))) qp.pending.insert(one, *std::move(copy));
+    if (auto copy = damaged(*one, damage(sketch))) {
+        // CNP-10, ENC-14: its mark is no reason for a CNP.
+        const bool marked = copy->contains(" ip.ecn=");
+        if (sketch.features().marks && !marked && sketch.percent(40))
+            copy = with_option(*std::move(copy), "ip.ecn=3");
+        qp.pending.insert(one, *std::move(copy));
+    }
     if (sketch.percent(10)) // CNP-12: it is no request
         qp.pending.push_front(fmt::format("{}CNP psn=abs:0 becn{}", sends(qp),
                                           sketch.percent(20) ? " icrc=bad" : ""));
@@ -586,6 +592,10 @@ Illegal bad_access(Sketch& sketch, Qp& qp) {
     if (!qp.may_write && sketch.percent(50)) return {{write + remote_of("f", domain, 0)}};
     if (!qp.may_read && sketch.percent(50)) return {{read + remote_of("f", domain, 0)}};
     if (sketch.reach().atomics && sketch.percent(25)) return bad_atomic(sketch, qp);
+    if (sketch.features().extensions && qp.may_write && sketch.percent(20)) { // EXT-03
+        return {{fmt::format("FLUSH psn={} {} dmalen={} plt=1 sel=0", psn,
+                             remote_of("f", domain, beyond), bytes)}};
+    }
     const std::string request = sketch.features().reads && sketch.percent(40) ? read : write;
     switch (random.below(12)) {
     case 8: // the upper half of an address counts as well
@@ -748,8 +758,11 @@ void speak_to_the_dead(Sketch& sketch, Qp& qp) {
     }
     constexpr std::int64_t apart = 8; // no PSN stands for two requests
     const std::int64_t psn = qp.psn += apart;
-    if (sketch.percent(50))
-        return qp.pending.push_back(fmt::format("{}SEND_ONLY psn={} ackreq", sends(qp), psn));
+    const std::string_view mark = sketch.features().marks && sketch.percent(40) ? " ip.ecn=3" : "";
+    if (sketch.percent(50)) {
+        return qp.pending.push_back(
+            fmt::format("{}SEND_ONLY psn={} ackreq{}", sends(qp), psn, mark));
+    }
     qp.pending.push_back(fmt::format("{}RDMA_READ_REQUEST psn={} va=f{} rkey=f{} dmalen=64",
                                      sends(qp), psn, qp.domain, qp.domain));
 }

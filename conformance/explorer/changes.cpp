@@ -50,7 +50,11 @@ void reconnect(Sketch& sketch, Qp& qp) {
 void change_in_sqd(Sketch& sketch, Qp& qp) {
     if (!sketch.percent(40)) return;
     std::string change;
-    switch (sketch.random().below(3)) {
+    switch (sketch.random().below(4)) {
+    case 3: // longer: what waits for retries counts none too few
+        if (qp.talk != Talk::DutAsks) return;
+        change = fmt::format("timeout={}", sketch.longer_timeout());
+        break;
     case 0:
         if (qp.talk != Talk::DutAsks) return;
         qp.rnr_retries = static_cast<int>(sketch.random().below(8));
@@ -156,6 +160,7 @@ void use_notices(Sketch& sketch, Qp& qp) {
 void end(Sketch& sketch, Qp& qp) {
     if (qp.talk == Talk::Peers || qp.dead) return;
     if (sketch.percent(20)) post_many_receives(sketch, qp);
+    if (!is_reliable(qp.talk)) post_idle_receives(sketch, qp);
     send_pending(sketch, qp);
     sketch.say(fmt::format("dut    modify {}state=ERR", of(qp)));
     if (is_reliable(qp.talk) && sketch.percent(50))

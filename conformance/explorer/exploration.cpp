@@ -1,6 +1,7 @@
 #include "conformance/explorer/exploration.hpp"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <sstream>
 #include <utility>
@@ -259,11 +260,22 @@ std::optional<Found> Exploration::examine(const Dialogue& dialogue, const CaseRe
     return std::nullopt;
 }
 
-// Whether the dialogue asks nothing of a device with this reach that it lacks the trait for.
+// Whether the dialogue asks nothing of a device with this reach that it lacks the trait or the
+// service for.
 bool Exploration::is_for(const std::string& text, const Reach& right) const {
     const bool gaps = reach_.in_order && text.find("code=PSN_SEQUENCE") != std::string::npos;
     const bool retries = reach_.times_retries && text.find("RETRY_EXC_ERR") != std::string::npos;
-    return (right.in_order || !gaps) && (right.times_retries || !retries);
+    struct Request {
+        bool Reach::* service;
+        std::string_view word;
+    };
+    constexpr std::array requests{
+        Request{&Reach::atomics, "> FETCH_ADD "}, Request{&Reach::atomics, "> COMPARE_SWAP "},
+        Request{&Reach::flush, "> FLUSH "}, Request{&Reach::atomic_write, "> ATOMIC_WRITE "}};
+    const bool refused = std::ranges::any_of(requests, [&](const Request& one) {
+        return reach_.*one.service && !(right.*one.service) && text.contains(one.word);
+    });
+    return !refused && (right.in_order || !gaps) && (right.times_retries || !retries);
 }
 
 std::optional<std::string> Exploration::refuted(const std::string& text, std::uint64_t seed) {

@@ -231,7 +231,7 @@ void Sketch::choose_rights(Qp& qp) {
     if (qp.notices) text += fmt::format("cq={} ", queue_of(qp));
     if (features_.together) text += "cq=all ";
     if (qp.talk == Talk::Unreliable) text += "type=UC ";
-    if (qp.talk == Talk::Datagrams) text += "type=UD qkey=0x1234 ";
+    if (qp.talk == Talk::Datagrams) text += fmt::format("type=UD qkey=0x{:X} ", kFirstQueueKey);
     if (qp.talk != Talk::Peers && is_reliable(qp.talk) && random_.one_in(6))
         text += rights_of(*this, qp) + " ";
     if (qp.talk == Talk::DutAsks && (features_.exhaustion || features_.few_retries)) {

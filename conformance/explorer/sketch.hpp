@@ -103,6 +103,8 @@ struct Asked {
     std::int64_t acknowledged = 0; // of its packets: a right responder refuses none of them
 };
 
+inline constexpr std::uint32_t kFirstQueueKey = 0x1234; // of every UD QP
+
 struct Qp {
     std::string name; // empty: the case's own
     Talk talk = Talk::Both;
@@ -113,9 +115,11 @@ struct Qp {
     bool many = false;    // a chain of receives was posted
     bool notices = false; // it has a completion queue of its own, which can be armed
     std::optional<std::uint64_t> rnr_timer; // its code, if not the usual one
-    int rnr_retries = 7;                    // 7: for ever
-    int retries = 7;                        // after silence
-    bool may_read = true;                   // the tester, by the rights of the device's QP
+    std::uint32_t queue_key = kFirstQueueKey;
+    std::uint32_t old_queue_key = kFirstQueueKey; // before it last changed
+    int rnr_retries = 7;                          // 7: for ever
+    int retries = 7;                              // after silence
+    bool may_read = true;                         // the tester, by the rights of the device's QP
     bool may_write = true;
     bool may_atomic = true;
     // Lines of this QP that come next, in order; lines of other QPs may come
@@ -173,6 +177,8 @@ class Sketch {
     void pass(wire::Duration time) { now_ += time; }
     [[nodiscard]] wire::Duration now() const { return now_; }
     [[nodiscard]] wire::Duration ack_timeout() const { return *wire::ack_timeout(timeout_); }
+    // An ACK timeout of one QP above that of the others.
+    [[nodiscard]] std::uint64_t longer_timeout() { return timeout_ + 1 + random_.below(2); }
     // Retries may be used up by then, and the QP may be in ERR.
     void doubt_if_late(Qp& qp) const;
     // Attributes of an address vector, which show in headers; often none. A blank ends each.

@@ -45,6 +45,8 @@ void probe(Sketch& sketch, Qp& qp);
 
 // UC and UD: what arrives whole completes, and nothing is answered.
 void talk_unreliably(Sketch& sketch, Qp& qp);
+// Receives of such a QP that no message is for.
+void post_idle_receives(Sketch& sketch, const Qp& qp);
 
 // The application binds a memory window, the tester uses it, and one of them invalidates it.
 void use_window(Sketch& sketch, Qp& qp);

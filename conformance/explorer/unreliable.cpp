@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -10,7 +11,6 @@ namespace veriroce::explorer {
 namespace {
 
 constexpr std::uint64_t kGrhBytes = 40; // before the data of a datagram (EXT-05)
-constexpr std::string_view kKey = " qkey=0x1234";
 constexpr std::string_view kImmediate = " imm=0x11223344";
 
 std::string data_of(std::uint64_t from, std::uint64_t bytes) {
@@ -156,18 +156,21 @@ void send_ud(Sketch& sketch, Qp& qp) {
     // Just large enough, or for any.
     const Sink sink =
         post_receive(sketch, qp, kGrhBytes + (sketch.percent(50) ? bytes : sketch.mtu()));
+    const std::string key = fmt::format(" qkey=0x{:X}", qp.queue_key);
     if (sketch.features().dropped && sketch.percent(30)) {
-        const std::string fault =
-            sketch.percent(30)
-                ? fmt::format(" qkey=0x{:X}", 0x1234 ^ (1U << sketch.random().below(32)))
-                : fmt::format("{} {}", kKey, damage_of_datagram(sketch));
+        const bool changed = qp.old_queue_key != qp.queue_key && sketch.percent(50);
+        const std::uint32_t wrong =
+            changed ? qp.old_queue_key : qp.queue_key ^ (1U << sketch.random().below(32));
+        const std::string fault = sketch.percent(30)
+                                      ? fmt::format(" qkey=0x{:X}", wrong)
+                                      : fmt::format("{} {}", key, damage_of_datagram(sketch));
         sketch.say(fmt::format("{}SEND_ONLY psn={} len=8{}", sends(qp), qp.psn, fault));
     }
     // Gaps mean nothing to datagrams.
     if (sketch.percent(20)) qp.psn += static_cast<std::int64_t>(sketch.random().below(1000));
     std::string line =
         fmt::format("{}SEND_ONLY{} psn={} {}{}{}", sends(qp), immediate ? "_WITH_IMM" : "", qp.psn,
-                    data_of(from, bytes), kKey, immediate ? kImmediate : "");
+                    data_of(from, bytes), key, immediate ? kImmediate : "");
     // Anyone may send one, with any priority.
     constexpr std::array<std::string_view, 5> headers{"ip.dscp=26", "ip.ttl=1", "ip.ecn=1",
                                                       "srcqp=abs:0xFFFFFE", "srcqp=abs:0x000002"};
@@ -180,15 +183,36 @@ void send_ud(Sketch& sketch, Qp& qp) {
 void post_ud(Sketch& sketch, Qp& qp) {
     const std::uint64_t bytes = 1 + sketch.random().below(sketch.mtu());
     const std::uint64_t id = sketch.next_id();
-    const std::string piece =
-        fmt::format("s{}[{} +{}]", qp.domain, sketch.source(qp.domain, bytes), bytes);
-    sketch.say(fmt::format("dut    post {}SEND id={} local={}", of(qp), id, piece));
-    sketch.say(
-        fmt::format("{}SEND_ONLY len={}{} srcqp=dut data={}", expects(qp), bytes, kKey, piece));
+    const auto piece = [&](std::uint64_t of_it) {
+        return fmt::format("s{}[{} +{}]", qp.domain, sketch.source(qp.domain, of_it), of_it);
+    };
+    std::string expected = fmt::format("{}SEND_ONLY len={} srcqp=dut", expects(qp), bytes);
+    std::string local = piece(bytes);
+    if (sketch.features().pieces && bytes > 1 && sketch.percent(40)) {
+        const std::uint64_t first = 1 + sketch.random().below(bytes - 1);
+        local = piece(first) + "," + piece(bytes - first); // the model looks at its data
+    } else {
+        expected += " data=" + local;
+    }
+    sketch.say(fmt::format("dut    post {}SEND id={} local={}", of(qp), id, local));
+    sketch.say(std::move(expected));
     sketch.say(fmt::format("dut    done {}send id={}", of(qp), id));
 }
 
+// EXT-05: the Q_Key of the receives that follow.
+void change_queue_key(Sketch& sketch, Qp& qp) {
+    qp.old_queue_key = std::exchange(
+        qp.queue_key, static_cast<std::uint32_t>(1 + sketch.random().below(0x7FFF'FFFF)));
+    sketch.say(fmt::format("dut    modify {}qkey=0x{:X}", of(qp), qp.queue_key));
+}
+
 } // namespace
+
+void post_idle_receives(Sketch& sketch, const Qp& qp) {
+    if (!sketch.percent(60)) return;
+    for (std::uint64_t more = 1 + sketch.random().below(3); more > 0; --more)
+        (void)post_receive(sketch, qp, sketch.mtu());
+}
 
 void talk_unreliably(Sketch& sketch, Qp& qp) {
     if (qp.dead || qp.posted >= 40) return;
@@ -197,6 +221,8 @@ void talk_unreliably(Sketch& sketch, Qp& qp) {
         qp.early = false;
         return sketch.say(fmt::format("dut    modify {}state=RTS", of(qp)));
     }
+    if (qp.talk == Talk::Datagrams && !qp.early && sketch.percent(12))
+        return change_queue_key(sketch, qp);
     const bool asks = qp.early || sketch.percent(60);
     if (qp.talk == Talk::Datagrams) return asks ? send_ud(sketch, qp) : post_ud(sketch, qp);
     if (!asks) return post_uc(sketch, qp);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -78,9 +79,9 @@ void misuse(Sketch& sketch, Qp& qp, const Window& window) {
     switch (sketch.random().below(6)) {
     case 0: sketch.say(request(qp, window, write, from, rest + 1)); break; // beyond its end
     case 4:                                                                // a stale key
-        sketch.say(fmt::format("{}RDMA_{} psn={} va=w{} rkey=w{}+{} {}=4", sends(qp),
+        sketch.say(fmt::format("{}RDMA_{} psn={} va=w{} rkey=w{}{} {}=4", sends(qp),
                                write ? "WRITE_ONLY" : "READ_REQUEST", qp.psn, window.number,
-                               window.number, sketch.percent(50) ? 1 : 255,
+                               window.number, sketch.percent(50) ? "+1" : "-1",
                                write ? "ackreq len" : "dmalen"));
         break;
     case 5: // KEY-04: it has no right to atomics
@@ -149,8 +150,36 @@ void ends(Sketch& sketch, Qp& qp) {
     no_longer_known(qp);
 }
 
+// KEY-11: two SENDs that follow each other revoke a key each.
+bool invalidate_both(Sketch& sketch, Qp& qp, const Window& first, const Window& second) {
+    send_pending(sketch, qp);
+    if (!qp.receives.empty()) return false;
+    const std::uint64_t id = sketch.next_ids(2);
+    sketch.say(fmt::format("dut    recv {}id={}..{} len=0", of(qp), id, id + 1));
+    for (const Window* one : {&first, &second}) {
+        sketch.say(fmt::format("{}SEND_ONLY_WITH_INV psn={} ikey=w{} len=0{}", sends(qp), qp.psn++,
+                               one->number, one == &second ? " ackreq" : ""));
+    }
+    sketch.say(fmt::format("{}ACK psn={}", expects(qp), qp.psn - 1));
+    sketch.say(fmt::format("dut    done {}recv id={}..{}", of(qp), id, id + 1));
+    return true;
+}
+
+// KEY-03: a QP of another domain. No window is open to it.
+bool use_in_another_domain(Sketch& sketch, const Window& window) {
+    const auto stranger = std::ranges::find_if(sketch.qps(), [](const Qp& one) {
+        return one.domain != 1 && one.talk == Talk::TesterAsks && one.known && !one.dead &&
+               !one.early && one.may_read && one.may_write && one.pending.empty();
+    });
+    if (stranger == sketch.qps().end()) return false;
+    sketch.say(request(*stranger, window, window.writes, 0, 8));
+    ends(sketch, *stranger);
+    return true;
+}
+
 // KEY-09: another QP of the same domain. A window of type 1 is open to it, one of type 2 is not.
 bool use_on_another(Sketch& sketch, const Qp& owner, const Window& window) {
+    if (sketch.percent(50) && use_in_another_domain(sketch, window)) return true;
     const auto other = std::ranges::find_if(sketch.qps(), [&](const Qp& one) {
         return &one != &owner && one.domain == 1 && one.talk == Talk::TesterAsks && one.known &&
                !one.dead && one.may_read && one.may_write && one.pending.empty();
@@ -179,7 +208,12 @@ void use_window(Sketch& sketch, Qp& qp) {
     const bool first_type = sketch.reach().type_1_windows && sketch.percent(40);
     Window window{.type = first_type ? 1 : 2};
     window.number = sketch.next_window(window.type);
+    std::optional<Window> other; // which what is done to the window must not touch
+    if (sketch.percent(40)) other.emplace().number = sketch.next_window(2);
+    const bool older = sketch.percent(50);
+    if (other && older) bind(sketch, qp, *other);
     bind(sketch, qp, window);
+    if (other && !older) bind(sketch, qp, *other);
     use(sketch, qp, window);
     for (std::uint64_t more = sketch.random().below(3); more > 0; --more)
         use(sketch, qp, window);
@@ -191,8 +225,12 @@ void use_window(Sketch& sketch, Qp& qp) {
     }
     if (sketch.percent(40)) return;
     if (window.type == 2 && sketch.percent(50)) {
-        if (!invalidate(sketch, qp, window)) return;
-        sketch.say(request(qp, window, window.writes, 0, 8));
+        const bool both = other && sketch.percent(30);
+        if (both ? !invalidate_both(sketch, qp, window, *other) : !invalidate(sketch, qp, window))
+            return;
+        if (other && !both) use(sketch, qp, *other); // KEY-07
+        const Window& closed = both && sketch.percent(50) ? *other : window;
+        sketch.say(request(qp, closed, closed.writes, 0, 8));
     } else {
         misuse(sketch, qp, window);
     }
