@@ -65,6 +65,9 @@ std::span<const Mutant> blind9_responder();
 std::span<const Mutant> blind9_requester();
 std::span<const Mutant> blind9_port();
 std::span<const Mutant> blind10_all();
+std::span<const Mutant> blind11_responder();
+std::span<const Mutant> blind11_requester();
+std::span<const Mutant> blind11_port();
 
 std::span<const Mutant> lawful_first();
 std::span<const Mutant> lawful_responder();
@@ -79,5 +82,6 @@ std::span<const Mutant> lawful_blind_answers();
 std::span<const Mutant> lawful_blind_requests();
 std::span<const Mutant> lawful_blind2_answers();
 std::span<const Mutant> lawful_blind2_requests();
+std::span<const Mutant> lawful_blind3();
 
 } // namespace veriroce::mutants

@@ -101,16 +101,22 @@ std::span<const Mutant> blind10() {
     return blind10_all();
 }
 
-std::array<std::span<const Mutant>, 10> blind_samples() {
-    return {blind(),  blind2(), blind3(), blind4(), blind5(),
-            blind6(), blind7(), blind8(), blind9(), blind10()};
+std::span<const Mutant> blind11() {
+    static const std::vector<Mutant> sample =
+        members_of({blind11_responder, blind11_requester, blind11_port});
+    return sample;
+}
+
+std::array<std::span<const Mutant>, 11> blind_samples() {
+    return {blind(),  blind2(), blind3(), blind4(),  blind5(), blind6(),
+            blind7(), blind8(), blind9(), blind10(), blind11()};
 }
 
 std::span<const Mutant> lawful() {
     static const std::vector<Mutant> oddities = members_of(
         {lawful_first, lawful_responder, lawful_requester, lawful_port, lawful_headers,
          lawful_answers, lawful_resends, lawful_host, lawful_blind_answers, lawful_blind_requests,
-         lawful_blind2_answers, lawful_blind2_requests, lawful_cm});
+         lawful_blind2_answers, lawful_blind2_requests, lawful_blind3, lawful_cm});
     return oddities;
 }
 

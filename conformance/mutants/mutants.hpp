@@ -70,7 +70,8 @@ std::span<const Mutant> blind7();
 std::span<const Mutant> blind8();
 std::span<const Mutant> blind9();
 std::span<const Mutant> blind10();
-std::array<std::span<const Mutant>, 10> blind_samples();
+std::span<const Mutant> blind11();
+std::array<std::span<const Mutant>, 11> blind_samples();
 
 // Devices that behave oddly and lawfully: no case and no judgement may fail on them.
 std::span<const Mutant> lawful();
