@@ -52,8 +52,10 @@ std::vector<explorer::RightDevice> right_devices(const TestOptions& options,
         if (oddity.name == options.mutant) continue;
         const auto has = [&](const std::string& trait) { return under_test.trait(trait); };
         if (!std::ranges::all_of(mutants::traits_of(oddity), has)) continue;
-        testbed::VirtualTestbedOptions device; // a dialogue may need the verbs that it lacks
+        // Mostly a dialogue may use what it lacks; but one without atomics refuses their packets.
+        testbed::VirtualTestbedOptions device;
         plant(oddity, device);
+        if (oddity.lacks.contains("atomics")) device.lacks = *dut::Lacks::parse(oddity.lacks);
         add(fmt::format("the lawful oddity {}", oddity.name), std::move(device));
     }
     return devices;

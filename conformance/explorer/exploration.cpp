@@ -269,9 +269,12 @@ bool Exploration::is_for(const std::string& text, const Reach& right) const {
         bool Reach::* service;
         std::string_view word;
     };
-    constexpr std::array requests{
-        Request{&Reach::atomics, "> FETCH_ADD "}, Request{&Reach::atomics, "> COMPARE_SWAP "},
-        Request{&Reach::flush, "> FLUSH "}, Request{&Reach::atomic_write, "> ATOMIC_WRITE "}};
+    constexpr std::array requests{Request{&Reach::atomics, " FETCH_ADD "},
+                                  Request{&Reach::atomics, " COMPARE_SWAP "},
+                                  Request{&Reach::atomics, " ATOMIC_FETCH_"},
+                                  Request{&Reach::atomics, " ATOMIC_CMP_"},
+                                  Request{&Reach::flush, " FLUSH "},
+                                  Request{&Reach::atomic_write, " ATOMIC_WRITE "}};
     const bool refused = std::ranges::any_of(requests, [&](const Request& one) {
         return reach_.*one.service && !(right.*one.service) && text.contains(one.word);
     });

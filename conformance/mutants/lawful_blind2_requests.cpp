@@ -188,6 +188,7 @@ class GigabitPort final : public engine::SurfaceFilter {
         const auto bytes = static_cast<std::int64_t>(datagram.bytes.size() + around);
         free_ =
             std::max(free_, now + datagram.delay) + std::chrono::nanoseconds(bytes * ns_per_byte);
+        free_ = std::min(free_, now + kLongestQueue);
         datagram.delay = free_ - now;
         out.push_back(std::move(datagram));
     }

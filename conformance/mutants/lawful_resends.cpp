@@ -24,6 +24,7 @@ struct RequestsLate {
 
 // A requester that is given a rate.
 struct RequestsPaced {
+    static constexpr bool kQueues = true;
     static bool delays(const wire::Packet& packet) { return is_rc_request(packet); }
     static Departure departure(const wire::Packet& /*packet*/, wire::Instant earliest) {
         return {.at = earliest, .next = earliest + 10us};

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <chrono>
 #include <map>
 #include <utility>
 #include <vector>
@@ -16,8 +17,13 @@ struct Departure {
     wire::Instant next;
 };
 
+// What a device's port holds at most: a longer queue stops the QPs, which then send what an answer
+// has made the next packet.
+inline constexpr wire::Duration kLongestQueue = std::chrono::microseconds(500);
+
 // `Rule` has `delays(packet)`, whether it is about such packets at all, and `departure(packet,
-// earliest)`: the departure of one that could leave at `earliest`.
+// earliest)`: the departure of one that could leave at `earliest`. With `kQueues` packets wait for
+// each other, kLongestQueue at most.
 template <typename Rule>
 class SendsLater final : public engine::SurfaceFilter {
   public:
@@ -30,6 +36,7 @@ class SendsLater final : public engine::SurfaceFilter {
             const Departure departure = rule_.departure(*packet, earliest);
             datagram.delay = departure.at - now;
             free = departure.next;
+            if constexpr (requires { Rule::kQueues; }) free = std::min(free, now + kLongestQueue);
         }
         out.push_back(std::move(datagram));
     }
