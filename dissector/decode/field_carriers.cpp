@@ -145,7 +145,7 @@ Computed terminated(const Dissection& d, const LayerSpan& layer) {
     return std::nullopt;
 }
 
-constexpr std::array kRows{
+constexpr std::array kCarriersRows{
     hex("erf.types", "Record type", Erf, 64, 8, 2, erf_type),
     hex("erf.flags", "Flags", Erf, 72, 8, 2),
     dec("erf.rlen", "Record length", Erf, 80, 16),
@@ -353,7 +353,7 @@ constexpr std::array kRows{
 } // namespace
 
 std::span<const FieldRow> carriers() {
-    return kRows;
+    return kCarriersRows;
 }
 
 } // namespace veriroce::decode::rows

@@ -103,7 +103,7 @@ constexpr FieldRow next_header(std::string_view name) {
 
 constexpr std::string_view kLength = "Length in Units of 8 Bytes, Less One";
 
-constexpr std::array kRows{
+constexpr std::array kExtensionsRows{
     computed("roce.ip.options", "Options", Ipv4, Format::Bytes, ipv4_options),
     repeated<ipv4_option_type>("ip.opt.type", "Option Type", Ipv4, Format::Decimal),
 
@@ -131,7 +131,7 @@ constexpr std::array kRows{
 } // namespace
 
 std::span<const FieldRow> extensions() {
-    return kRows;
+    return kExtensionsRows;
 }
 
 } // namespace veriroce::decode::rows

@@ -37,7 +37,7 @@ constexpr FieldRow row(std::string_view name, std::string_view title,
 
 using F = FlowFacts;
 
-constexpr std::array kRows{
+constexpr std::array kFlowRows{
     row<&F::connection>("roce.flow.connection", "Connection"),
     row<&F::pairing>("roce.flow.pairing", "QPs Paired by", Format::Text),
     with_digits(row<&F::source_qp>("roce.flow.source_qp", "Source Queue Pair", Format::Hex), 6),
@@ -76,7 +76,7 @@ constexpr std::array kRows{
 } // namespace
 
 std::span<const FieldRow> followed() {
-    return kRows;
+    return kFlowRows;
 }
 
 } // namespace veriroce::decode::rows

@@ -354,7 +354,7 @@ constexpr std::array kCmRows{
     private_data<CmDrep>("infiniband.cm.drsp.private"),
 };
 
-constexpr auto kRows = [] {
+constexpr auto kManagementRows = [] {
     std::array<FieldRow, kMadRows.size() + kCmRows.size()> rows;
     auto next = std::ranges::copy(kMadRows, rows.begin()).out;
     std::ranges::copy(kCmRows, next);
@@ -364,7 +364,7 @@ constexpr auto kRows = [] {
 } // namespace
 
 std::span<const FieldRow> management() {
-    return kRows;
+    return kManagementRows;
 }
 
 } // namespace veriroce::decode::rows

@@ -264,7 +264,7 @@ constexpr auto joined(const std::array<FieldRow, Sizes>&... parts) {
     return rows;
 }
 
-constexpr auto kRows =
+constexpr auto kNvmeRows =
     joined(head_rows(NvmeCommand, nvme_admin_opcode_name), described(sgl_rows(NvmeCommand)),
            word_rows(NvmeCommand), head_rows(NvmeIoCommand, nvme_io_opcode_name),
            described(sgl_rows(NvmeIoCommand)), word_rows(NvmeIoCommand), kBlockRows,
@@ -274,7 +274,7 @@ constexpr auto kRows =
 } // namespace
 
 std::span<const FieldRow> nvme() {
-    return kRows;
+    return kNvmeRows;
 }
 
 } // namespace veriroce::decode::rows

@@ -103,7 +103,7 @@ std::string_view ecn(std::uint64_t value) {
     constexpr std::array<std::string_view, 4> kNames{"Not ECT", "ECT(1)", "ECT(0)", "CE"};
     return kNames[value & 3];
 }
-constexpr std::array kRows{
+constexpr std::array kOuterRows{
     computed("roce.file", "File", Frame, Format::Text, file_name, Shown::OnlyByName),
     computed("frame.number", "Frame Number", Frame, Format::Decimal, frame_number),
     computed("frame.time", "Arrival Time", Frame, Format::Date, time_epoch, Shown::OnlyByName),
@@ -244,7 +244,7 @@ constexpr std::array kRows{
 } // namespace
 
 std::span<const FieldRow> outer() {
-    return kRows;
+    return kOuterRows;
 }
 
 } // namespace veriroce::decode::rows

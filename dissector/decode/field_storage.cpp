@@ -156,7 +156,7 @@ constexpr std::array kRpcRows{
     dec("rpcordma.vers_high", "Highest Version", RpcRdmaError, 64, 32),
 };
 
-constexpr auto kRows = [] {
+constexpr auto kStorageRows = [] {
     std::array<FieldRow, kIserRows.size() + kSmbDirectRows.size() + kRpcRows.size()> rows;
     auto next = std::ranges::copy(kIserRows, rows.begin()).out;
     next = std::ranges::copy(kSmbDirectRows, next).out;
@@ -167,7 +167,7 @@ constexpr auto kRows = [] {
 } // namespace
 
 std::span<const FieldRow> storage() {
-    return kRows;
+    return kStorageRows;
 }
 
 } // namespace veriroce::decode::rows

@@ -136,7 +136,7 @@ constexpr FieldRow by_name(std::string_view name, std::string_view title,
     return computed(name, title, Trailer, format, compute, Shown::OnlyByName);
 }
 
-constexpr std::array kRows{
+constexpr std::array kTrailersRows{
     by_name("eth.padding", "Padding", padding),
     by_name("eth.trailer", "Trailer", trailer<Owner::Ethernet>),
     with_digits(by_name("eth.fcs", "Frame Check Sequence", check_sequence, Format::Hex), 8),
@@ -147,7 +147,7 @@ constexpr std::array kRows{
 } // namespace
 
 std::span<const FieldRow> trailers() {
-    return kRows;
+    return kTrailersRows;
 }
 
 } // namespace veriroce::decode::rows

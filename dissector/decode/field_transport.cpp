@@ -74,7 +74,7 @@ Computed port_data(const Dissection& d, const LayerSpan& layer) {
     return Value{.number = layer.length, .bytes = d.bytes_of(layer), .text = {}};
 }
 
-constexpr std::array kRows{
+constexpr std::array kTransportRows{
     whole("infiniband.bth", "Base Transport Header", Bth),
     dec(place("infiniband.bth.opcode"), "Opcode", opcode_title),
     computed("roce.opcode.name", "Opcode Name", Bth, Format::Text, opcode_name, Shown::NotInTree),
@@ -168,7 +168,7 @@ constexpr std::array kRows{
 } // namespace
 
 std::span<const FieldRow> transport() {
-    return kRows;
+    return kTransportRows;
 }
 
 } // namespace veriroce::decode::rows

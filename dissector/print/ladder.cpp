@@ -6,14 +6,13 @@
 #include "dissector/print/append.hpp"
 #include "dissector/print/flow_notes.hpp"
 #include "dissector/print/info.hpp"
+#include "dissector/print/line.hpp"
 
 namespace veriroce::print {
 namespace {
 
 using decode::Dissection;
 
-constexpr std::size_t kNumberWidth = 5;
-constexpr std::size_t kTimeWidth = 10;
 // Number, time, and the spaces behind them.
 constexpr std::size_t kMargin = kNumberWidth + 1 + kTimeWidth + 1;
 constexpr std::size_t kLanes = 2;      // columns

@@ -11,8 +11,6 @@ namespace {
 using decode::Dissection;
 
 // Minimum column widths, the same as tshark's.
-constexpr std::size_t kNumberWidth = 5;
-constexpr std::size_t kTimeWidth = 10;
 constexpr std::size_t kAddressWidth = 12;
 
 // Right-aligned within the column; wider text overflows it.

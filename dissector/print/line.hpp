@@ -8,6 +8,10 @@
 
 namespace veriroce::print {
 
+// Columns in which a packet's number and time end at the right.
+inline constexpr std::size_t kNumberWidth = 5;
+inline constexpr std::size_t kTimeWidth = 10;
+
 // tshark's columns: number, time, source, destination, protocol, length, summary. Ends with a
 // newline.
 void append_line(std::string& out, const decode::Dissection& dissection, TimeColumn& time);
