@@ -7,8 +7,7 @@
 #include "conformance/mutants/groups.hpp"
 #include "conformance/mutants/qp_filter.hpp"
 
-namespace veriroce::mutants {
-
+namespace veriroce::mutants::of_ack_req {
 namespace {
 
 using engine::ResponseVerdict;
@@ -398,9 +397,12 @@ constexpr std::array kMutants{
 };
 
 } // namespace
+} // namespace veriroce::mutants::of_ack_req
+
+namespace veriroce::mutants {
 
 std::span<const Mutant> ack_req() {
-    return kMutants;
+    return of_ack_req::kMutants;
 }
 
 } // namespace veriroce::mutants

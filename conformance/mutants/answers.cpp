@@ -5,8 +5,7 @@
 #include "conformance/mutants/groups.hpp"
 #include "conformance/mutants/qp_filter.hpp"
 
-namespace veriroce::mutants {
-
+namespace veriroce::mutants::of_answers {
 namespace {
 
 class RepeatsFatalNaks final : public QpFilter<Nothing> {
@@ -295,9 +294,12 @@ constexpr std::array kMutants{
 };
 
 } // namespace
+} // namespace veriroce::mutants::of_answers
+
+namespace veriroce::mutants {
 
 std::span<const Mutant> answers() {
-    return kMutants;
+    return of_answers::kMutants;
 }
 
 } // namespace veriroce::mutants

@@ -8,8 +8,7 @@
 #include "conformance/mutants/groups.hpp"
 #include "dissector/wire/management.hpp"
 
-namespace veriroce::mutants {
-
+namespace veriroce::mutants::of_blind10 {
 namespace {
 
 using engine::Completion;
@@ -1246,9 +1245,12 @@ constexpr std::array kMutants{
 };
 
 } // namespace
+} // namespace veriroce::mutants::of_blind10
+
+namespace veriroce::mutants {
 
 std::span<const Mutant> blind10_all() {
-    return kMutants;
+    return of_blind10::kMutants;
 }
 
 } // namespace veriroce::mutants

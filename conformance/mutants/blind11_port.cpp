@@ -3,8 +3,7 @@
 #include "conformance/mutants/groups.hpp"
 #include "dissector/wire/management.hpp"
 
-namespace veriroce::mutants {
-
+namespace veriroce::mutants::of_blind11_port {
 namespace {
 
 using engine::OwnedDatagram;
@@ -153,6 +152,7 @@ constexpr std::array kMutants{
            .rule = "N-05",
            .level = "SHOULD",
            .description = "The answers of QP 1 to datagrams of a VLAN have no tag.",
+           .cases = "n/management-in-a-vlan",
            .make_filter = make<EditsSentDatagram<answers_of_management_untagged>>},
     Mutant{.name = "drep_ids_not_exchanged",
            .rule = "CM-09",
@@ -161,9 +161,12 @@ constexpr std::array kMutants{
 };
 
 } // namespace
+} // namespace veriroce::mutants::of_blind11_port
+
+namespace veriroce::mutants {
 
 std::span<const Mutant> blind11_port() {
-    return kMutants;
+    return of_blind11_port::kMutants;
 }
 
 } // namespace veriroce::mutants

@@ -10,8 +10,7 @@
 #include "conformance/mutants/read_log.hpp"
 #include "dissector/wire/management.hpp"
 
-namespace veriroce::mutants {
-
+namespace veriroce::mutants::of_blind11_requester {
 namespace {
 
 using engine::Completion;
@@ -546,6 +545,7 @@ constexpr std::array kMutants{
     Mutant{.name = "sequence_nak_for_psn_zero_ignored",
            .rule = "REQ-11",
            .description = "A sequence NAK for PSN 0 is ignored.",
+           .cases = "req/nak-for-psn-zero",
            .make_filter = make<DropsInbound<asks_for_psn_zero>>},
     Mutant{.name = "sequence_nak_inside_read_completes_it",
            .rule = "N-12",
@@ -622,9 +622,12 @@ constexpr std::array kMutants{
 };
 
 } // namespace
+} // namespace veriroce::mutants::of_blind11_requester
+
+namespace veriroce::mutants {
 
 std::span<const Mutant> blind11_requester() {
-    return kMutants;
+    return of_blind11_requester::kMutants;
 }
 
 } // namespace veriroce::mutants

@@ -7,8 +7,7 @@
 #include "conformance/mutants/blind.hpp"
 #include "conformance/mutants/groups.hpp"
 
-namespace veriroce::mutants {
-
+namespace veriroce::mutants::of_blind11_responder {
 namespace {
 
 using engine::kStandardChecks;
@@ -507,9 +506,12 @@ constexpr std::array kMutants{
 };
 
 } // namespace
+} // namespace veriroce::mutants::of_blind11_responder
+
+namespace veriroce::mutants {
 
 std::span<const Mutant> blind11_responder() {
-    return kMutants;
+    return of_blind11_responder::kMutants;
 }
 
 } // namespace veriroce::mutants

@@ -4,8 +4,7 @@
 #include "conformance/mutants/blind.hpp"
 #include "conformance/mutants/groups.hpp"
 
-namespace veriroce::mutants {
-
+namespace veriroce::mutants::of_blind2_effects {
 namespace {
 
 using engine::Completion;
@@ -226,9 +225,12 @@ constexpr std::array kMutants{
 };
 
 } // namespace
+} // namespace veriroce::mutants::of_blind2_effects
+
+namespace veriroce::mutants {
 
 std::span<const Mutant> blind2_effects() {
-    return kMutants;
+    return of_blind2_effects::kMutants;
 }
 
 } // namespace veriroce::mutants

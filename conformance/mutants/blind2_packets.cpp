@@ -2,8 +2,7 @@
 #include "conformance/mutants/blind.hpp"
 #include "conformance/mutants/groups.hpp"
 
-namespace veriroce::mutants {
-
+namespace veriroce::mutants::of_blind2_packets {
 namespace {
 
 using engine::kStandardChecks;
@@ -319,9 +318,12 @@ constexpr std::array kMutants{
 };
 
 } // namespace
+} // namespace veriroce::mutants::of_blind2_packets
+
+namespace veriroce::mutants {
 
 std::span<const Mutant> blind2_packets() {
-    return kMutants;
+    return of_blind2_packets::kMutants;
 }
 
 } // namespace veriroce::mutants

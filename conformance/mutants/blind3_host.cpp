@@ -5,8 +5,7 @@
 #include "conformance/mutants/blind.hpp"
 #include "conformance/mutants/groups.hpp"
 
-namespace veriroce::mutants {
-
+namespace veriroce::mutants::of_blind3_host {
 namespace {
 
 using engine::Completion;
@@ -423,9 +422,12 @@ constexpr std::array kMutants{
 };
 
 } // namespace
+} // namespace veriroce::mutants::of_blind3_host
+
+namespace veriroce::mutants {
 
 std::span<const Mutant> blind3_host() {
-    return kMutants;
+    return of_blind3_host::kMutants;
 }
 
 } // namespace veriroce::mutants

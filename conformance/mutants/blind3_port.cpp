@@ -5,8 +5,7 @@
 #include "conformance/mutants/groups.hpp"
 #include "dissector/wire/icrc.hpp"
 
-namespace veriroce::mutants {
-
+namespace veriroce::mutants::of_blind3_port {
 namespace {
 
 using engine::DatagramCheck;
@@ -218,9 +217,12 @@ constexpr std::array kMutants{
 };
 
 } // namespace
+} // namespace veriroce::mutants::of_blind3_port
+
+namespace veriroce::mutants {
 
 std::span<const Mutant> blind3_port() {
-    return kMutants;
+    return of_blind3_port::kMutants;
 }
 
 } // namespace veriroce::mutants

@@ -3,8 +3,7 @@
 #include "conformance/mutants/groups.hpp"
 #include "conformance/mutants/read_log.hpp"
 
-namespace veriroce::mutants {
-
+namespace veriroce::mutants::of_blind3_requester {
 namespace {
 
 using engine::kStandardChecks;
@@ -383,9 +382,12 @@ constexpr std::array kMutants{
 };
 
 } // namespace
+} // namespace veriroce::mutants::of_blind3_requester
+
+namespace veriroce::mutants {
 
 std::span<const Mutant> blind3_requester() {
-    return kMutants;
+    return of_blind3_requester::kMutants;
 }
 
 } // namespace veriroce::mutants

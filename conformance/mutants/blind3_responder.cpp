@@ -2,8 +2,7 @@
 #include "conformance/mutants/blind.hpp"
 #include "conformance/mutants/groups.hpp"
 
-namespace veriroce::mutants {
-
+namespace veriroce::mutants::of_blind3_responder {
 namespace {
 
 using engine::kStandardChecks;
@@ -365,9 +364,12 @@ constexpr std::array kMutants{
 };
 
 } // namespace
+} // namespace veriroce::mutants::of_blind3_responder
+
+namespace veriroce::mutants {
 
 std::span<const Mutant> blind3_responder() {
-    return kMutants;
+    return of_blind3_responder::kMutants;
 }
 
 } // namespace veriroce::mutants

@@ -4,8 +4,7 @@
 #include "conformance/mutants/blind.hpp"
 #include "conformance/mutants/groups.hpp"
 
-namespace veriroce::mutants {
-
+namespace veriroce::mutants::of_blind4_host {
 namespace {
 
 using engine::Completion;
@@ -350,9 +349,12 @@ constexpr std::array kMutants{
 };
 
 } // namespace
+} // namespace veriroce::mutants::of_blind4_host
+
+namespace veriroce::mutants {
 
 std::span<const Mutant> blind4_host() {
-    return kMutants;
+    return of_blind4_host::kMutants;
 }
 
 } // namespace veriroce::mutants

@@ -4,8 +4,7 @@
 #include "conformance/mutants/blind.hpp"
 #include "conformance/mutants/groups.hpp"
 
-namespace veriroce::mutants {
-
+namespace veriroce::mutants::of_blind4_port {
 namespace {
 
 using engine::kStandardChecks;
@@ -273,9 +272,12 @@ constexpr std::array kMutants{
 };
 
 } // namespace
+} // namespace veriroce::mutants::of_blind4_port
+
+namespace veriroce::mutants {
 
 std::span<const Mutant> blind4_port() {
-    return kMutants;
+    return of_blind4_port::kMutants;
 }
 
 } // namespace veriroce::mutants

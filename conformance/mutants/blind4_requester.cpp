@@ -6,8 +6,7 @@
 #include "conformance/mutants/blind.hpp"
 #include "conformance/mutants/groups.hpp"
 
-namespace veriroce::mutants {
-
+namespace veriroce::mutants::of_blind4_requester {
 namespace {
 
 using engine::Completion;
@@ -451,9 +450,12 @@ constexpr std::array kMutants{
 };
 
 } // namespace
+} // namespace veriroce::mutants::of_blind4_requester
+
+namespace veriroce::mutants {
 
 std::span<const Mutant> blind4_requester() {
-    return kMutants;
+    return of_blind4_requester::kMutants;
 }
 
 } // namespace veriroce::mutants

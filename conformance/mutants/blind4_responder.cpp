@@ -7,8 +7,7 @@
 #include "conformance/mutants/groups.hpp"
 #include "conformance/mutants/read_log.hpp"
 
-namespace veriroce::mutants {
-
+namespace veriroce::mutants::of_blind4_responder {
 namespace {
 
 using engine::kStandardChecks;
@@ -505,9 +504,12 @@ constexpr std::array kMutants{
 };
 
 } // namespace
+} // namespace veriroce::mutants::of_blind4_responder
+
+namespace veriroce::mutants {
 
 std::span<const Mutant> blind4_responder() {
-    return kMutants;
+    return of_blind4_responder::kMutants;
 }
 
 } // namespace veriroce::mutants

@@ -5,8 +5,7 @@
 #include "conformance/mutants/blind.hpp"
 #include "conformance/mutants/groups.hpp"
 
-namespace veriroce::mutants {
-
+namespace veriroce::mutants::of_blind5_port {
 namespace {
 
 using engine::Completion;
@@ -296,9 +295,12 @@ constexpr std::array kMutants{
 };
 
 } // namespace
+} // namespace veriroce::mutants::of_blind5_port
+
+namespace veriroce::mutants {
 
 std::span<const Mutant> blind5_port() {
-    return kMutants;
+    return of_blind5_port::kMutants;
 }
 
 } // namespace veriroce::mutants

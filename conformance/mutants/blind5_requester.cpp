@@ -8,8 +8,7 @@
 #include "conformance/mutants/groups.hpp"
 #include "conformance/mutants/read_log.hpp"
 
-namespace veriroce::mutants {
-
+namespace veriroce::mutants::of_blind5_requester {
 namespace {
 
 using engine::Completion;
@@ -508,9 +507,12 @@ constexpr std::array kMutants{
 };
 
 } // namespace
+} // namespace veriroce::mutants::of_blind5_requester
+
+namespace veriroce::mutants {
 
 std::span<const Mutant> blind5_requester() {
-    return kMutants;
+    return of_blind5_requester::kMutants;
 }
 
 } // namespace veriroce::mutants

@@ -7,8 +7,7 @@
 #include "conformance/mutants/groups.hpp"
 #include "conformance/mutants/read_log.hpp"
 
-namespace veriroce::mutants {
-
+namespace veriroce::mutants::of_blind5_responder {
 namespace {
 
 using engine::kStandardChecks;
@@ -644,9 +643,12 @@ constexpr std::array kMutants{
 };
 
 } // namespace
+} // namespace veriroce::mutants::of_blind5_responder
+
+namespace veriroce::mutants {
 
 std::span<const Mutant> blind5_responder() {
-    return kMutants;
+    return of_blind5_responder::kMutants;
 }
 
 } // namespace veriroce::mutants

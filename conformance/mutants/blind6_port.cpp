@@ -6,8 +6,7 @@
 #include "conformance/mutants/groups.hpp"
 #include "dissector/wire/icrc.hpp"
 
-namespace veriroce::mutants {
-
+namespace veriroce::mutants::of_blind6_port {
 namespace {
 
 using engine::Completion;
@@ -208,9 +207,12 @@ constexpr std::array kMutants{
 };
 
 } // namespace
+} // namespace veriroce::mutants::of_blind6_port
+
+namespace veriroce::mutants {
 
 std::span<const Mutant> blind6_port() {
-    return kMutants;
+    return of_blind6_port::kMutants;
 }
 
 } // namespace veriroce::mutants

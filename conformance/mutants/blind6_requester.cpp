@@ -7,8 +7,7 @@
 #include "conformance/mutants/groups.hpp"
 #include "conformance/mutants/read_log.hpp"
 
-namespace veriroce::mutants {
-
+namespace veriroce::mutants::of_blind6_requester {
 namespace {
 
 using engine::Completion;
@@ -365,9 +364,12 @@ constexpr std::array kMutants{
 };
 
 } // namespace
+} // namespace veriroce::mutants::of_blind6_requester
+
+namespace veriroce::mutants {
 
 std::span<const Mutant> blind6_requester() {
-    return kMutants;
+    return of_blind6_requester::kMutants;
 }
 
 } // namespace veriroce::mutants

@@ -7,8 +7,7 @@
 #include "conformance/mutants/groups.hpp"
 #include "conformance/mutants/read_log.hpp"
 
-namespace veriroce::mutants {
-
+namespace veriroce::mutants::of_blind6_responder {
 namespace {
 
 using engine::Completion;
@@ -446,9 +445,12 @@ constexpr std::array kMutants{
 };
 
 } // namespace
+} // namespace veriroce::mutants::of_blind6_responder
+
+namespace veriroce::mutants {
 
 std::span<const Mutant> blind6_responder() {
-    return kMutants;
+    return of_blind6_responder::kMutants;
 }
 
 } // namespace veriroce::mutants

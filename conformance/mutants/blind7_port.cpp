@@ -6,8 +6,7 @@
 #include "conformance/mutants/groups.hpp"
 #include "dissector/wire/management.hpp"
 
-namespace veriroce::mutants {
-
+namespace veriroce::mutants::of_blind7_port {
 namespace {
 
 using engine::OwnedDatagram;
@@ -189,9 +188,12 @@ constexpr std::array kMutants{
 };
 
 } // namespace
+} // namespace veriroce::mutants::of_blind7_port
+
+namespace veriroce::mutants {
 
 std::span<const Mutant> blind7_port() {
-    return kMutants;
+    return of_blind7_port::kMutants;
 }
 
 } // namespace veriroce::mutants

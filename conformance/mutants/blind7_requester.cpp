@@ -7,8 +7,7 @@
 #include "conformance/mutants/blind.hpp"
 #include "conformance/mutants/groups.hpp"
 
-namespace veriroce::mutants {
-
+namespace veriroce::mutants::of_blind7_requester {
 namespace {
 
 using engine::Completion;
@@ -605,9 +604,12 @@ constexpr std::array kMutants{
 };
 
 } // namespace
+} // namespace veriroce::mutants::of_blind7_requester
+
+namespace veriroce::mutants {
 
 std::span<const Mutant> blind7_requester() {
-    return kMutants;
+    return of_blind7_requester::kMutants;
 }
 
 } // namespace veriroce::mutants

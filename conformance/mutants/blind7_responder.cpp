@@ -7,8 +7,7 @@
 #include "conformance/mutants/groups.hpp"
 #include "transport/engine/scatter.hpp"
 
-namespace veriroce::mutants {
-
+namespace veriroce::mutants::of_blind7_responder {
 namespace {
 
 using engine::kStandardChecks;
@@ -531,9 +530,12 @@ constexpr std::array kMutants{
 };
 
 } // namespace
+} // namespace veriroce::mutants::of_blind7_responder
+
+namespace veriroce::mutants {
 
 std::span<const Mutant> blind7_responder() {
-    return kMutants;
+    return of_blind7_responder::kMutants;
 }
 
 } // namespace veriroce::mutants

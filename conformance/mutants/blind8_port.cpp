@@ -5,8 +5,7 @@
 #include "conformance/mutants/groups.hpp"
 #include "dissector/wire/management.hpp"
 
-namespace veriroce::mutants {
-
+namespace veriroce::mutants::of_blind8_port {
 namespace {
 
 using engine::Completion;
@@ -240,9 +239,12 @@ constexpr std::array kMutants{
 };
 
 } // namespace
+} // namespace veriroce::mutants::of_blind8_port
+
+namespace veriroce::mutants {
 
 std::span<const Mutant> blind8_port() {
-    return kMutants;
+    return of_blind8_port::kMutants;
 }
 
 } // namespace veriroce::mutants

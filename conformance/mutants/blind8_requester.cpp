@@ -6,8 +6,7 @@
 #include "conformance/mutants/blind.hpp"
 #include "conformance/mutants/groups.hpp"
 
-namespace veriroce::mutants {
-
+namespace veriroce::mutants::of_blind8_requester {
 namespace {
 
 using engine::Completion;
@@ -455,9 +454,12 @@ constexpr std::array kMutants{
 };
 
 } // namespace
+} // namespace veriroce::mutants::of_blind8_requester
+
+namespace veriroce::mutants {
 
 std::span<const Mutant> blind8_requester() {
-    return kMutants;
+    return of_blind8_requester::kMutants;
 }
 
 } // namespace veriroce::mutants

@@ -7,8 +7,7 @@
 #include "conformance/mutants/blind.hpp"
 #include "conformance/mutants/groups.hpp"
 
-namespace veriroce::mutants {
-
+namespace veriroce::mutants::of_blind8_responder {
 namespace {
 
 using engine::kStandardChecks;
@@ -532,9 +531,12 @@ constexpr std::array kMutants{
 };
 
 } // namespace
+} // namespace veriroce::mutants::of_blind8_responder
+
+namespace veriroce::mutants {
 
 std::span<const Mutant> blind8_responder() {
-    return kMutants;
+    return of_blind8_responder::kMutants;
 }
 
 } // namespace veriroce::mutants

@@ -5,8 +5,7 @@
 #include "conformance/mutants/groups.hpp"
 #include "dissector/wire/management.hpp"
 
-namespace veriroce::mutants {
-
+namespace veriroce::mutants::of_blind9_port {
 namespace {
 
 using engine::Completion;
@@ -331,9 +330,12 @@ constexpr std::array kMutants{
 };
 
 } // namespace
+} // namespace veriroce::mutants::of_blind9_port
+
+namespace veriroce::mutants {
 
 std::span<const Mutant> blind9_port() {
-    return kMutants;
+    return of_blind9_port::kMutants;
 }
 
 } // namespace veriroce::mutants

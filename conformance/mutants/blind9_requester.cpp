@@ -8,8 +8,7 @@
 #include "conformance/mutants/groups.hpp"
 #include "conformance/mutants/of_first_qp.hpp"
 
-namespace veriroce::mutants {
-
+namespace veriroce::mutants::of_blind9_requester {
 namespace {
 
 using engine::Completion;
@@ -636,9 +635,12 @@ constexpr std::array kMutants{
 };
 
 } // namespace
+} // namespace veriroce::mutants::of_blind9_requester
+
+namespace veriroce::mutants {
 
 std::span<const Mutant> blind9_requester() {
-    return kMutants;
+    return of_blind9_requester::kMutants;
 }
 
 } // namespace veriroce::mutants

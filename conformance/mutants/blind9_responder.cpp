@@ -8,8 +8,7 @@
 #include "conformance/mutants/blind.hpp"
 #include "conformance/mutants/groups.hpp"
 
-namespace veriroce::mutants {
-
+namespace veriroce::mutants::of_blind9_responder {
 namespace {
 
 using engine::kStandardChecks;
@@ -542,9 +541,12 @@ constexpr std::array kMutants{
 };
 
 } // namespace
+} // namespace veriroce::mutants::of_blind9_responder
+
+namespace veriroce::mutants {
 
 std::span<const Mutant> blind9_responder() {
-    return kMutants;
+    return of_blind9_responder::kMutants;
 }
 
 } // namespace veriroce::mutants

@@ -1,8 +1,7 @@
 // Written blind: defects of one check, which judges some packets wrongly.
 #include "conformance/mutants/groups.hpp"
 
-namespace veriroce::mutants {
-
+namespace veriroce::mutants::of_blind_checks {
 namespace {
 
 using engine::DuplicateCheck;
@@ -306,13 +305,16 @@ constexpr std::array kSecond{
 };
 
 } // namespace
+} // namespace veriroce::mutants::of_blind_checks
+
+namespace veriroce::mutants {
 
 std::span<const Mutant> blind_checks() {
-    return kFirst;
+    return of_blind_checks::kFirst;
 }
 
 std::span<const Mutant> blind2_checks() {
-    return kSecond;
+    return of_blind_checks::kSecond;
 }
 
 } // namespace veriroce::mutants

@@ -5,8 +5,7 @@
 #include "conformance/mutants/blind.hpp"
 #include "conformance/mutants/groups.hpp"
 
-namespace veriroce::mutants {
-
+namespace veriroce::mutants::of_blind_host {
 namespace {
 
 using engine::Completion;
@@ -256,13 +255,16 @@ constexpr std::array kSecond{
 };
 
 } // namespace
+} // namespace veriroce::mutants::of_blind_host
+
+namespace veriroce::mutants {
 
 std::span<const Mutant> blind_host() {
-    return kFirst;
+    return of_blind_host::kFirst;
 }
 
 std::span<const Mutant> blind2_host() {
-    return kSecond;
+    return of_blind_host::kSecond;
 }
 
 } // namespace veriroce::mutants

@@ -2,8 +2,7 @@
 #include "conformance/mutants/blind.hpp"
 #include "conformance/mutants/groups.hpp"
 
-namespace veriroce::mutants {
-
+namespace veriroce::mutants::of_blind_port {
 namespace {
 
 using engine::OwnedDatagram;
@@ -197,13 +196,16 @@ constexpr std::array kSecond{
 };
 
 } // namespace
+} // namespace veriroce::mutants::of_blind_port
+
+namespace veriroce::mutants {
 
 std::span<const Mutant> blind_port() {
-    return kFirst;
+    return of_blind_port::kFirst;
 }
 
 std::span<const Mutant> blind2_port() {
-    return kSecond;
+    return of_blind_port::kSecond;
 }
 
 } // namespace veriroce::mutants

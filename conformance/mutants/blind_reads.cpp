@@ -5,8 +5,7 @@
 #include "conformance/mutants/blind.hpp"
 #include "conformance/mutants/groups.hpp"
 
-namespace veriroce::mutants {
-
+namespace veriroce::mutants::of_blind_reads {
 namespace {
 
 using wire::Operation;
@@ -393,13 +392,16 @@ constexpr std::array kSecond{
 };
 
 } // namespace
+} // namespace veriroce::mutants::of_blind_reads
+
+namespace veriroce::mutants {
 
 std::span<const Mutant> blind_reads() {
-    return kFirst;
+    return of_blind_reads::kFirst;
 }
 
 std::span<const Mutant> blind2_reads() {
-    return kSecond;
+    return of_blind_reads::kSecond;
 }
 
 } // namespace veriroce::mutants

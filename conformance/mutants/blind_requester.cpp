@@ -2,8 +2,7 @@
 #include "conformance/mutants/blind.hpp"
 #include "conformance/mutants/groups.hpp"
 
-namespace veriroce::mutants {
-
+namespace veriroce::mutants::of_blind_requester {
 namespace {
 
 using wire::Operation;
@@ -371,13 +370,16 @@ constexpr std::array kSecond{
 };
 
 } // namespace
+} // namespace veriroce::mutants::of_blind_requester
+
+namespace veriroce::mutants {
 
 std::span<const Mutant> blind_requester() {
-    return kFirst;
+    return of_blind_requester::kFirst;
 }
 
 std::span<const Mutant> blind2_requester() {
-    return kSecond;
+    return of_blind_requester::kSecond;
 }
 
 } // namespace veriroce::mutants

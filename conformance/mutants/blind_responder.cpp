@@ -4,8 +4,7 @@
 #include "conformance/mutants/psn_shift.hpp"
 #include "conformance/mutants/read_log.hpp"
 
-namespace veriroce::mutants {
-
+namespace veriroce::mutants::of_blind_responder {
 namespace {
 
 using engine::kStandardChecks;
@@ -448,13 +447,16 @@ constexpr std::array kSecond{
 };
 
 } // namespace
+} // namespace veriroce::mutants::of_blind_responder
+
+namespace veriroce::mutants {
 
 std::span<const Mutant> blind_responder() {
-    return kFirst;
+    return of_blind_responder::kFirst;
 }
 
 std::span<const Mutant> blind2_responder() {
-    return kSecond;
+    return of_blind_responder::kSecond;
 }
 
 } // namespace veriroce::mutants

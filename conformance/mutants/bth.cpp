@@ -5,8 +5,7 @@
 #include "conformance/mutants/groups.hpp"
 #include "conformance/mutants/packets.hpp"
 
-namespace veriroce::mutants {
-
+namespace veriroce::mutants::of_bth {
 namespace {
 
 bool any_version(const engine::PacketView& /*view*/) {
@@ -165,9 +164,12 @@ constexpr std::array kMutants{
 };
 
 } // namespace
+} // namespace veriroce::mutants::of_bth
+
+namespace veriroce::mutants {
 
 std::span<const Mutant> bth() {
-    return kMutants;
+    return of_bth::kMutants;
 }
 
 } // namespace veriroce::mutants

@@ -7,8 +7,7 @@
 #include "dissector/wire/management.hpp"
 #include "transport/engine/management_host.hpp"
 
-namespace veriroce::mutants {
-
+namespace veriroce::mutants::of_cm {
 namespace {
 
 // In a datagram, and in the packet that carries it.
@@ -475,13 +474,16 @@ constexpr std::array kOddities{
 };
 
 } // namespace
+} // namespace veriroce::mutants::of_cm
+
+namespace veriroce::mutants {
 
 std::span<const Mutant> cm() {
-    return kMutants;
+    return of_cm::kMutants;
 }
 
 std::span<const Mutant> lawful_cm() {
-    return kOddities;
+    return of_cm::kOddities;
 }
 
 } // namespace veriroce::mutants

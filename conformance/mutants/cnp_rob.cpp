@@ -4,8 +4,7 @@
 #include "conformance/mutants/groups.hpp"
 #include "conformance/mutants/qp_filter.hpp"
 
-namespace veriroce::mutants {
-
+namespace veriroce::mutants::of_cnp_rob {
 namespace {
 
 struct NewestRequest {
@@ -125,9 +124,12 @@ constexpr std::array kMutants{
 };
 
 } // namespace
+} // namespace veriroce::mutants::of_cnp_rob
+
+namespace veriroce::mutants {
 
 std::span<const Mutant> cnp_rob() {
-    return kMutants;
+    return of_cnp_rob::kMutants;
 }
 
 } // namespace veriroce::mutants

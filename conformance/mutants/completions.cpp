@@ -2,8 +2,7 @@
 #include "conformance/mutants/groups.hpp"
 #include "conformance/mutants/packets.hpp"
 
-namespace veriroce::mutants {
-
+namespace veriroce::mutants::of_completions {
 namespace {
 
 void always_solicited(wire::Packet& packet) {
@@ -112,9 +111,12 @@ constexpr std::array kMutants{
 };
 
 } // namespace
+} // namespace veriroce::mutants::of_completions
+
+namespace veriroce::mutants {
 
 std::span<const Mutant> completions() {
-    return kMutants;
+    return of_completions::kMutants;
 }
 
 } // namespace veriroce::mutants

@@ -6,8 +6,7 @@
 #include "dissector/wire/icrc.hpp"
 #include "dissector/wire/parsed_frame.hpp"
 
-namespace veriroce::mutants {
-
+namespace veriroce::mutants::of_crc {
 namespace {
 
 // The frame, if it is right but for its ICRC.
@@ -274,9 +273,12 @@ constexpr std::array kMutants{
 };
 
 } // namespace
+} // namespace veriroce::mutants::of_crc
+
+namespace veriroce::mutants {
 
 std::span<const Mutant> crc() {
-    return kMutants;
+    return of_crc::kMutants;
 }
 
 } // namespace veriroce::mutants

@@ -2,8 +2,7 @@
 #include "conformance/mutants/groups.hpp"
 #include "conformance/mutants/psn_shift.hpp"
 
-namespace veriroce::mutants {
-
+namespace veriroce::mutants::of_effects {
 namespace {
 
 using engine::RequestVerdict;
@@ -200,9 +199,12 @@ constexpr std::array kMutants{
 };
 
 } // namespace
+} // namespace veriroce::mutants::of_effects
+
+namespace veriroce::mutants {
 
 std::span<const Mutant> effects() {
-    return kMutants;
+    return of_effects::kMutants;
 }
 
 } // namespace veriroce::mutants

@@ -2,8 +2,7 @@
 #include "conformance/mutants/groups.hpp"
 #include "conformance/mutants/packets.hpp"
 
-namespace veriroce::mutants {
-
+namespace veriroce::mutants::of_enc {
 namespace {
 
 // ENC-07. What stands behind the right ICRC is zeros or rubbish, which is never the packet's ICRC.
@@ -295,9 +294,12 @@ constexpr std::array kMutants{
 };
 
 } // namespace
+} // namespace veriroce::mutants::of_enc
+
+namespace veriroce::mutants {
 
 std::span<const Mutant> enc() {
-    return kMutants;
+    return of_enc::kMutants;
 }
 
 } // namespace veriroce::mutants

@@ -5,8 +5,7 @@
 #include "conformance/mutants/qp_filter.hpp"
 #include "conformance/mutants/read_log.hpp"
 
-namespace veriroce::mutants {
-
+namespace veriroce::mutants::of_lawful {
 namespace {
 
 using engine::ResponseVerdict;
@@ -123,9 +122,12 @@ constexpr std::array kOddities{
 };
 
 } // namespace
+} // namespace veriroce::mutants::of_lawful
+
+namespace veriroce::mutants {
 
 std::span<const Mutant> lawful_first() {
-    return kOddities;
+    return of_lawful::kOddities;
 }
 
 } // namespace veriroce::mutants

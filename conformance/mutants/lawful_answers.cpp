@@ -5,8 +5,7 @@
 #include "conformance/mutants/pacing.hpp"
 #include "conformance/mutants/qp_filter.hpp"
 
-namespace veriroce::mutants {
-
+namespace veriroce::mutants::of_lawful_answers {
 namespace {
 
 using namespace std::chrono_literals;
@@ -364,9 +363,12 @@ constexpr std::array kOddities{
 };
 
 } // namespace
+} // namespace veriroce::mutants::of_lawful_answers
+
+namespace veriroce::mutants {
 
 std::span<const Mutant> lawful_answers() {
-    return kOddities;
+    return of_lawful_answers::kOddities;
 }
 
 } // namespace veriroce::mutants

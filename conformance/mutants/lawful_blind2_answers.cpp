@@ -7,8 +7,7 @@
 #include "conformance/mutants/lacks_resources.hpp"
 #include "conformance/mutants/pacing.hpp"
 
-namespace veriroce::mutants {
-
+namespace veriroce::mutants::of_lawful_blind2_answers {
 namespace {
 
 using namespace std::chrono_literals;
@@ -21,10 +20,6 @@ using engine::RequestView;
 using wire::Operation;
 
 namespace request_check = engine::request_check;
-
-bool is_rc_response(const wire::Packet& packet) {
-    return packet.info().response() && packet.info().service == wire::Service::Rc;
-}
 
 // --- which ACKs leave, and when
 
@@ -405,9 +400,12 @@ constexpr std::array kOddities{
 };
 
 } // namespace
+} // namespace veriroce::mutants::of_lawful_blind2_answers
+
+namespace veriroce::mutants {
 
 std::span<const Mutant> lawful_blind2_answers() {
-    return kOddities;
+    return of_lawful_blind2_answers::kOddities;
 }
 
 } // namespace veriroce::mutants

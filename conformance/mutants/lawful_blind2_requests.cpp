@@ -5,13 +5,13 @@
 
 #include "conformance/mutants/filter_chain.hpp"
 #include "conformance/mutants/groups.hpp"
+#include "conformance/mutants/host_late.hpp"
 #include "conformance/mutants/pacing.hpp"
 #include "conformance/mutants/qp_filter.hpp"
 #include "dissector/wire/management.hpp"
 #include "dissector/wire/splitmix64.hpp"
 
-namespace veriroce::mutants {
-
+namespace veriroce::mutants::of_lawful_blind2_requests {
 namespace {
 
 using namespace std::chrono_literals;
@@ -19,10 +19,6 @@ using namespace std::chrono_literals;
 using engine::Completion;
 using engine::WcStatus;
 using wire::Operation;
-
-bool is_rc_request(const wire::Packet& packet) {
-    return packet.info().request() && packet.info().service == wire::Service::Rc;
-}
 
 // --- the requester
 
@@ -227,16 +223,6 @@ struct AnswersEightMsLate {
     }
 };
 
-template <int CompletionUs, int MemoryUs, int EventUs>
-class HostLate final : public engine::SurfaceFilter {
-  public:
-    wire::Duration completion_delay() const override {
-        return std::chrono::microseconds(CompletionUs);
-    }
-    wire::Duration memory_delay() const override { return std::chrono::microseconds(MemoryUs); }
-    wire::Duration event_delay() const override { return std::chrono::microseconds(EventUs); }
-};
-
 constexpr std::array kOddities{
     // "a smaller limit is its own choice"
     Mutant{.name = "five_packets_outstanding",
@@ -415,9 +401,12 @@ constexpr std::array kOddities{
 };
 
 } // namespace
+} // namespace veriroce::mutants::of_lawful_blind2_requests
+
+namespace veriroce::mutants {
 
 std::span<const Mutant> lawful_blind2_requests() {
-    return kOddities;
+    return of_lawful_blind2_requests::kOddities;
 }
 
 } // namespace veriroce::mutants

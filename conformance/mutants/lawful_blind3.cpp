@@ -7,14 +7,14 @@
 
 #include "conformance/mutants/filter_chain.hpp"
 #include "conformance/mutants/groups.hpp"
+#include "conformance/mutants/host_late.hpp"
 #include "conformance/mutants/pacing.hpp"
 #include "conformance/mutants/qp_filter.hpp"
 #include "dissector/wire/management.hpp"
 #include "dissector/wire/splitmix64.hpp"
 #include "transport/engine/scatter.hpp"
 
-namespace veriroce::mutants {
-
+namespace veriroce::mutants::of_lawful_blind3 {
 namespace {
 
 using namespace std::chrono_literals;
@@ -30,10 +30,6 @@ using wire::Operation;
 
 namespace request_check = engine::request_check;
 namespace send_check = engine::send_check;
-
-bool is_rc_response(const wire::Packet& packet) {
-    return packet.info().response() && packet.info().service == wire::Service::Rc;
-}
 
 // A filter that delays or marks packets by the QP that sends them.
 class KnowsQps : public engine::SurfaceFilter {
@@ -564,21 +560,6 @@ class FlushesLate final : public engine::SurfaceFilter {
     std::set<wire::Qpn> ended_; // by the host
 };
 
-template <int CompletionUs, int MemoryUs, int EventUs, bool Refuses = false>
-class HostLate final : public engine::SurfaceFilter {
-  public:
-    [[nodiscard]] wire::Duration completion_delay() const override {
-        return std::chrono::microseconds(CompletionUs);
-    }
-    [[nodiscard]] wire::Duration memory_delay() const override {
-        return std::chrono::microseconds(MemoryUs);
-    }
-    [[nodiscard]] wire::Duration event_delay() const override {
-        return std::chrono::microseconds(EventUs);
-    }
-    [[nodiscard]] bool refuses_posts_in_error() const override { return Refuses; }
-};
-
 constexpr std::array kOddities{
     Mutant{.name = "ack_in_front_of_each_read",
            .rule = "ACK-02",
@@ -792,9 +773,12 @@ constexpr std::array kOddities{
 };
 
 } // namespace
+} // namespace veriroce::mutants::of_lawful_blind3
+
+namespace veriroce::mutants {
 
 std::span<const Mutant> lawful_blind3() {
-    return kOddities;
+    return of_lawful_blind3::kOddities;
 }
 
 } // namespace veriroce::mutants

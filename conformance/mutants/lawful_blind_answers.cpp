@@ -8,8 +8,7 @@
 #include "conformance/mutants/lacks_resources.hpp"
 #include "conformance/mutants/pacing.hpp"
 
-namespace veriroce::mutants {
-
+namespace veriroce::mutants::of_lawful_blind_answers {
 namespace {
 
 using namespace std::chrono_literals;
@@ -18,10 +17,6 @@ using engine::RequestCheck;
 using engine::RequestVerdict;
 using engine::RequestView;
 using wire::Operation;
-
-bool is_rc_response(const wire::Packet& packet) {
-    return packet.info().response() && packet.info().service == wire::Service::Rc;
-}
 
 struct Repeats {
     NewestPsn answered;
@@ -203,9 +198,12 @@ constexpr std::array kOddities{
 };
 
 } // namespace
+} // namespace veriroce::mutants::of_lawful_blind_answers
+
+namespace veriroce::mutants {
 
 std::span<const Mutant> lawful_blind_answers() {
-    return kOddities;
+    return of_lawful_blind_answers::kOddities;
 }
 
 } // namespace veriroce::mutants

@@ -6,17 +6,13 @@
 #include "conformance/mutants/pacing.hpp"
 #include "dissector/wire/splitmix64.hpp"
 
-namespace veriroce::mutants {
-
+namespace veriroce::mutants::of_lawful_blind_requests {
 namespace {
 
 using namespace std::chrono_literals;
 
 using wire::Operation;
 
-bool is_rc_request(const wire::Packet& packet) {
-    return packet.info().request() && packet.info().service == wire::Service::Rc;
-}
 bool carries_data(const wire::Packet& packet) {
     return packet.info().service == wire::Service::Rc &&
            (packet.info().request() || is_read_response(packet));
@@ -283,9 +279,12 @@ constexpr std::array kOddities{
 };
 
 } // namespace
+} // namespace veriroce::mutants::of_lawful_blind_requests
+
+namespace veriroce::mutants {
 
 std::span<const Mutant> lawful_blind_requests() {
-    return kOddities;
+    return of_lawful_blind_requests::kOddities;
 }
 
 } // namespace veriroce::mutants

@@ -2,8 +2,7 @@
 #include "conformance/mutants/groups.hpp"
 #include "conformance/mutants/qp_filter.hpp"
 
-namespace veriroce::mutants {
-
+namespace veriroce::mutants::of_lawful_headers {
 namespace {
 
 constexpr std::uint8_t kEct0 = 2; // ECN-capable transport, codepoint 0
@@ -174,9 +173,12 @@ constexpr std::array kOddities{
 };
 
 } // namespace
+} // namespace veriroce::mutants::of_lawful_headers
+
+namespace veriroce::mutants {
 
 std::span<const Mutant> lawful_headers() {
-    return kOddities;
+    return of_lawful_headers::kOddities;
 }
 
 } // namespace veriroce::mutants

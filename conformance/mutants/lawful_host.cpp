@@ -4,8 +4,7 @@
 
 #include <chrono>
 
-namespace veriroce::mutants {
-
+namespace veriroce::mutants::of_lawful_host {
 namespace {
 
 using engine::Completion;
@@ -107,9 +106,12 @@ constexpr std::array kOddities{
 };
 
 } // namespace
+} // namespace veriroce::mutants::of_lawful_host
+
+namespace veriroce::mutants {
 
 std::span<const Mutant> lawful_host() {
-    return kOddities;
+    return of_lawful_host::kOddities;
 }
 
 } // namespace veriroce::mutants

@@ -4,8 +4,7 @@
 #include "conformance/mutants/groups.hpp"
 #include "conformance/mutants/qp_filter.hpp"
 
-namespace veriroce::mutants {
-
+namespace veriroce::mutants::of_lawful_port {
 namespace {
 
 using namespace std::chrono_literals;
@@ -98,9 +97,12 @@ constexpr std::array kOddities{
 };
 
 } // namespace
+} // namespace veriroce::mutants::of_lawful_port
+
+namespace veriroce::mutants {
 
 std::span<const Mutant> lawful_port() {
-    return kOddities;
+    return of_lawful_port::kOddities;
 }
 
 } // namespace veriroce::mutants

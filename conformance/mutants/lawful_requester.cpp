@@ -4,8 +4,7 @@
 #include "conformance/mutants/groups.hpp"
 #include "conformance/mutants/qp_filter.hpp"
 
-namespace veriroce::mutants {
-
+namespace veriroce::mutants::of_lawful_requester {
 namespace {
 
 using namespace std::chrono_literals;
@@ -120,9 +119,12 @@ constexpr std::array kOddities{
 };
 
 } // namespace
+} // namespace veriroce::mutants::of_lawful_requester
+
+namespace veriroce::mutants {
 
 std::span<const Mutant> lawful_requester() {
-    return kOddities;
+    return of_lawful_requester::kOddities;
 }
 
 } // namespace veriroce::mutants

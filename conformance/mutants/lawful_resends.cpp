@@ -5,15 +5,10 @@
 #include "conformance/mutants/pacing.hpp"
 #include "conformance/mutants/qp_filter.hpp"
 
-namespace veriroce::mutants {
-
+namespace veriroce::mutants::of_lawful_resends {
 namespace {
 
 using namespace std::chrono_literals;
-
-bool is_rc_request(const wire::Packet& packet) {
-    return packet.info().request() && packet.info().service == wire::Service::Rc;
-}
 
 struct RequestsLate {
     static bool delays(const wire::Packet& packet) { return is_rc_request(packet); }
@@ -190,9 +185,12 @@ constexpr std::array kOddities{
 };
 
 } // namespace
+} // namespace veriroce::mutants::of_lawful_resends
+
+namespace veriroce::mutants {
 
 std::span<const Mutant> lawful_resends() {
-    return kOddities;
+    return of_lawful_resends::kOddities;
 }
 
 } // namespace veriroce::mutants

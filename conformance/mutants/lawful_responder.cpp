@@ -6,8 +6,7 @@
 #include "conformance/mutants/busy_at_times.hpp"
 #include "conformance/mutants/groups.hpp"
 
-namespace veriroce::mutants {
-
+namespace veriroce::mutants::of_lawful_responder {
 namespace {
 
 using namespace std::chrono_literals;
@@ -252,9 +251,12 @@ constexpr std::array kOddities{
 };
 
 } // namespace
+} // namespace veriroce::mutants::of_lawful_responder
+
+namespace veriroce::mutants {
 
 std::span<const Mutant> lawful_responder() {
-    return kOddities;
+    return of_lawful_responder::kOddities;
 }
 
 } // namespace veriroce::mutants

@@ -2,8 +2,7 @@
 #include "conformance/mutants/groups.hpp"
 #include "conformance/mutants/psn_shift.hpp"
 
-namespace veriroce::mutants {
-
+namespace veriroce::mutants::of_len_key {
 namespace {
 
 using engine::RequestCheck;
@@ -114,9 +113,12 @@ constexpr std::array kMutants{
 };
 
 } // namespace
+} // namespace veriroce::mutants::of_len_key
+
+namespace veriroce::mutants {
 
 std::span<const Mutant> len_key() {
-    return kMutants;
+    return of_len_key::kMutants;
 }
 
 } // namespace veriroce::mutants

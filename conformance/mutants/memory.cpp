@@ -4,8 +4,7 @@
 #include "conformance/mutants/groups.hpp"
 #include "conformance/mutants/qp_filter.hpp"
 
-namespace veriroce::mutants {
-
+namespace veriroce::mutants::of_memory {
 namespace {
 
 constexpr std::uint64_t kPageBytes = 4096;
@@ -247,9 +246,12 @@ constexpr std::array kMutants{
 };
 
 } // namespace
+} // namespace veriroce::mutants::of_memory
+
+namespace veriroce::mutants {
 
 std::span<const Mutant> memory() {
-    return kMutants;
+    return of_memory::kMutants;
 }
 
 } // namespace veriroce::mutants

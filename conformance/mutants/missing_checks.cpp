@@ -5,8 +5,7 @@
 
 #include "conformance/mutants/mutants.hpp"
 
-namespace veriroce::mutants {
-
+namespace veriroce::mutants::of_missing_checks {
 namespace {
 
 using namespace engine;
@@ -82,9 +81,7 @@ Mutant missing(Check check, std::string_view cases) {
             .checks = without(check)};
 }
 
-} // namespace
-
-std::span<const Mutant> missing_checks() {
+const std::vector<Mutant>& rows() {
     static const std::vector<Mutant> mutants{
         missing(RequestCheck::State, "sta/error-is-silent"),
         missing(RequestCheck::OneNak, "rnr/lost-retry rnr/pipeline rsp/fault-ahead"),
@@ -155,6 +152,15 @@ std::span<const Mutant> missing_checks() {
         missing(SendCheck::RnrRetryLeft, "rnr/retry-exceeded"),
     };
     return mutants;
+}
+
+} // namespace
+} // namespace veriroce::mutants::of_missing_checks
+
+namespace veriroce::mutants {
+
+std::span<const Mutant> missing_checks() {
+    return of_missing_checks::rows();
 }
 
 } // namespace veriroce::mutants

@@ -2,8 +2,7 @@
 #include "conformance/mutants/groups.hpp"
 #include "conformance/mutants/qp_filter.hpp"
 
-namespace veriroce::mutants {
-
+namespace veriroce::mutants::of_opc {
 namespace {
 
 using engine::RequestCheck;
@@ -59,9 +58,12 @@ constexpr std::array kMutants{
 };
 
 } // namespace
+} // namespace veriroce::mutants::of_opc
+
+namespace veriroce::mutants {
 
 std::span<const Mutant> opc() {
-    return kMutants;
+    return of_opc::kMutants;
 }
 
 } // namespace veriroce::mutants

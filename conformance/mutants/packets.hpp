@@ -40,6 +40,12 @@ inline bool is_read_request(const wire::Packet& packet) {
 inline bool is_read_response(const wire::Packet& packet) {
     return packet.info().operation == wire::Operation::RdmaReadResponse;
 }
+inline bool is_rc_request(const wire::Packet& packet) {
+    return packet.info().request() && packet.info().service == wire::Service::Rc;
+}
+inline bool is_rc_response(const wire::Packet& packet) {
+    return packet.info().response() && packet.info().service == wire::Service::Rc;
+}
 inline bool is_atomic_request(const wire::Packet& packet) {
     return packet.info().operation == wire::Operation::CompareSwap ||
            packet.info().operation == wire::Operation::FetchAdd;

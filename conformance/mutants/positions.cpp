@@ -6,8 +6,7 @@
 #include "conformance/mutants/groups.hpp"
 #include "conformance/mutants/psn_shift.hpp"
 
-namespace veriroce::mutants {
-
+namespace veriroce::mutants::of_positions {
 namespace {
 
 using engine::RequestCheck;
@@ -634,9 +633,12 @@ constexpr std::array kMutants{
 };
 
 } // namespace
+} // namespace veriroce::mutants::of_positions
+
+namespace veriroce::mutants {
 
 std::span<const Mutant> positions() {
-    return kMutants;
+    return of_positions::kMutants;
 }
 
 } // namespace veriroce::mutants

@@ -3,8 +3,7 @@
 #include "conformance/mutants/psn_shift.hpp"
 #include "conformance/mutants/read_log.hpp"
 
-namespace veriroce::mutants {
-
+namespace veriroce::mutants::of_rdr_atm {
 namespace {
 
 using engine::DuplicateCheck;
@@ -139,9 +138,12 @@ constexpr std::array kMutants{
 };
 
 } // namespace
+} // namespace veriroce::mutants::of_rdr_atm
+
+namespace veriroce::mutants {
 
 std::span<const Mutant> rdr_atm() {
-    return kMutants;
+    return of_rdr_atm::kMutants;
 }
 
 } // namespace veriroce::mutants

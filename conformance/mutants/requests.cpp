@@ -2,8 +2,7 @@
 #include "conformance/mutants/groups.hpp"
 #include "conformance/mutants/qp_filter.hpp"
 
-namespace veriroce::mutants {
-
+namespace veriroce::mutants::of_requests {
 namespace {
 
 void se_set(wire::Packet& packet) {
@@ -99,9 +98,12 @@ constexpr std::array kMutants{
 };
 
 } // namespace
+} // namespace veriroce::mutants::of_requests
+
+namespace veriroce::mutants {
 
 std::span<const Mutant> requests() {
-    return kMutants;
+    return of_requests::kMutants;
 }
 
 } // namespace veriroce::mutants

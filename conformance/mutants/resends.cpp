@@ -6,8 +6,7 @@
 #include "conformance/mutants/groups.hpp"
 #include "conformance/mutants/qp_filter.hpp"
 
-namespace veriroce::mutants {
-
+namespace veriroce::mutants::of_resends {
 namespace {
 
 using engine::SendCheck;
@@ -662,9 +661,12 @@ constexpr std::array kMutants{
 };
 
 } // namespace
+} // namespace veriroce::mutants::of_resends
+
+namespace veriroce::mutants {
 
 std::span<const Mutant> resends() {
-    return kMutants;
+    return of_resends::kMutants;
 }
 
 } // namespace veriroce::mutants

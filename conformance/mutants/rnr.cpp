@@ -3,8 +3,7 @@
 #include "conformance/mutants/of_first_qp.hpp"
 #include "conformance/mutants/packets.hpp"
 
-namespace veriroce::mutants {
-
+namespace veriroce::mutants::of_rnr {
 namespace {
 
 using engine::SendCheck;
@@ -79,9 +78,12 @@ constexpr std::array kMutants{
 };
 
 } // namespace
+} // namespace veriroce::mutants::of_rnr
+
+namespace veriroce::mutants {
 
 std::span<const Mutant> rnr() {
-    return kMutants;
+    return of_rnr::kMutants;
 }
 
 } // namespace veriroce::mutants

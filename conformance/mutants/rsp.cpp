@@ -2,8 +2,7 @@
 #include "conformance/mutants/groups.hpp"
 #include "conformance/mutants/psn_shift.hpp"
 
-namespace veriroce::mutants {
-
+namespace veriroce::mutants::of_rsp {
 namespace {
 
 using engine::NakState;
@@ -184,9 +183,12 @@ constexpr std::array kMutants{
 };
 
 } // namespace
+} // namespace veriroce::mutants::of_rsp
+
+namespace veriroce::mutants {
 
 std::span<const Mutant> rsp() {
-    return kMutants;
+    return of_rsp::kMutants;
 }
 
 } // namespace veriroce::mutants

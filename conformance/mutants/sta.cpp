@@ -8,8 +8,7 @@
 #include "conformance/mutants/groups.hpp"
 #include "conformance/mutants/qp_filter.hpp"
 
-namespace veriroce::mutants {
-
+namespace veriroce::mutants::of_sta {
 namespace {
 
 using engine::RequestCheck;
@@ -181,9 +180,12 @@ constexpr std::array kMutants{
 };
 
 } // namespace
+} // namespace veriroce::mutants::of_sta
+
+namespace veriroce::mutants {
 
 std::span<const Mutant> sta() {
-    return kMutants;
+    return of_sta::kMutants;
 }
 
 } // namespace veriroce::mutants

@@ -4,8 +4,7 @@
 #include "conformance/mutants/groups.hpp"
 #include "conformance/mutants/packets.hpp"
 
-namespace veriroce::mutants {
-
+namespace veriroce::mutants::of_tmo {
 namespace {
 
 using engine::SendCheck;
@@ -78,9 +77,12 @@ constexpr std::array kMutants{
 };
 
 } // namespace
+} // namespace veriroce::mutants::of_tmo
+
+namespace veriroce::mutants {
 
 std::span<const Mutant> tmo() {
-    return kMutants;
+    return of_tmo::kMutants;
 }
 
 } // namespace veriroce::mutants
