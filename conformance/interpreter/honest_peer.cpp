@@ -170,6 +170,10 @@ std::optional<script::SendPacket> answer_to(const Objects& objects, const QpIden
                                                      .length = expr_of(reth.dma_length),
                                                      .span = span},
                                  span});
+    } else if (info.operation == wire::Operation::Flush ||
+               info.operation == wire::Operation::AtomicWrite) {
+        answer.kind = script::Message::RdmaReadResponse;
+        answer.fields.push_back({script::SpecialField::Length, expr_of(0), span});
     } else if (info.operation != wire::Operation::Send &&
                info.operation != wire::Operation::RdmaWrite) {
         return std::nullopt; // an atomic: its answer is the script's to choose

@@ -424,6 +424,9 @@ std::optional<std::string> reason_to_skip(const script::Case& script, const Plan
         return fmt::format("needs mtu>={}, has {}", wire::bytes_of(planned.path_mtu),
                            wire::bytes_of(environment.largest_mtu));
     }
+    const bool smallest = planned.path_mtu == wire::Mtu::B256;
+    if (!planned.sets_mtu() && smallest && !environment.capable("mtu256"))
+        return std::string("needs mtu256");
     for (const script::Need& need : needs_of(script, *planned.run)) {
         if (const auto why = lacking(need, testbed, environment)) return why;
     }
