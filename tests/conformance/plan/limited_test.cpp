@@ -113,6 +113,14 @@ TEST_CASE("limited: a SKIP names what is needed, or the verb that was refused", 
     CHECK(reason_of("sta/drained", "sqd", No).find("EINVAL") != std::string::npos);
 }
 
+TEST_CASE("limited: the axis of the smallest path MTU asks for it", "[plan]") {
+    const Selection small{.names = {"rsp/gap-nak"}, .mtus = {wire::Mtu::B256}};
+    const auto results = play_suite(small, device_without("mtu256", dut::Told::Yes));
+    REQUIRE(results.size() == 1);
+    CHECK(results.front().verdict == Verdict::Skip);
+    CHECK(results.front().reason() == "needs mtu256");
+}
+
 TEST_CASE("limited: a case loses only the runs that need what is lacking", "[plan]") {
     for (const CaseResult& result :
          play_suite({.names = {"opc/inside-a-send"}}, device_without("atomics", dut::Told::Yes))) {
