@@ -1,7 +1,6 @@
 #include "conformance/explorer/exploration.hpp"
 
 #include <algorithm>
-#include <array>
 #include <limits>
 #include <sstream>
 #include <utility>
@@ -9,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "conformance/explorer/signature.hpp"
+#include "conformance/plan/needs.hpp"
 #include "conformance/plan/run.hpp"
 #include "conformance/plan/script_lines.hpp"
 #include "dissector/command_line/stop_on_signal.hpp"
@@ -260,25 +260,19 @@ std::optional<Found> Exploration::examine(const Dialogue& dialogue, const CaseRe
     return std::nullopt;
 }
 
-// Whether the dialogue asks nothing of a device with this reach that it lacks the trait or the
-// service for.
-bool Exploration::is_for(const std::string& text, const Reach& right) const {
+// Whether the right device has the services that the dialogue asks for, and the traits without
+// which the dialogue asks more of it than of the device under test.
+bool Exploration::is_for(const std::string& text, const script::Script& script,
+                         const RightDevice& device) const {
+    const Environment environment = device.testbed->environment({});
+    const Reach right = reach_of(environment);
     const bool gaps = reach_.in_order && text.find("code=PSN_SEQUENCE") != std::string::npos;
     const bool retries = reach_.times_retries && text.find("RETRY_EXC_ERR") != std::string::npos;
-    struct Request {
-        bool Reach::* service;
-        std::string_view word;
-    };
-    constexpr std::array requests{Request{&Reach::atomics, " FETCH_ADD "},
-                                  Request{&Reach::atomics, " COMPARE_SWAP "},
-                                  Request{&Reach::atomics, " ATOMIC_FETCH_"},
-                                  Request{&Reach::atomics, " ATOMIC_CMP_"},
-                                  Request{&Reach::flush, " FLUSH "},
-                                  Request{&Reach::atomic_write, " ATOMIC_WRITE "}};
-    const bool refused = std::ranges::any_of(requests, [&](const Request& one) {
-        return reach_.*one.service && !(right.*one.service) && text.contains(one.word);
+    const auto needs = plan::needs_of(script.test_case, script.runs.front());
+    const bool serves = std::ranges::none_of(needs, [&](const script::Need& need) {
+        return plan::lacking(need, *device.testbed, environment).has_value();
     });
-    return !refused && (right.in_order || !gaps) && (right.times_retries || !retries);
+    return serves && (right.in_order || !gaps) && (right.times_retries || !retries);
 }
 
 std::optional<std::string> Exploration::refuted(const std::string& text, std::uint64_t seed) {
@@ -287,7 +281,7 @@ std::optional<std::string> Exploration::refuted(const std::string& text, std::ui
     std::vector<RightDevice*> alone;
     std::vector<RightDevice*> others;
     for (RightDevice& one : right_) {
-        if (!is_for(text, reach_of(one.testbed->environment({})))) continue;
+        if (!is_for(text, *script, one)) continue;
         (one.testbed->plays_stand_alone() ? alone : others).push_back(&one);
     }
     plan::Ahead<CaseResult> plays(options_.threads, alone.size(), [&](std::size_t number) {

@@ -118,7 +118,8 @@ class Exploration {
     // Why the result of a right device speaks against the script that it played.
     static std::optional<std::string> objection(const RightDevice& device,
                                                 const interpreter::CaseResult& result);
-    [[nodiscard]] bool is_for(const std::string& text, const Reach& right) const;
+    [[nodiscard]] bool is_for(const std::string& text, const script::Script& script,
+                              const RightDevice& device) const;
     bool fails_alike(const std::string& text, std::uint64_t seed, const std::string& signature);
     std::string made_small(const Dialogue& dialogue, const std::string& signature);
     void count(const interpreter::CaseResult& result, std::uint64_t seed);
