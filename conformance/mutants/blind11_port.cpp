@@ -58,20 +58,13 @@ class AnswersMarks : public QpFilter<Ended> {
     virtual bool answers(const Qp& qp, bool from_peer) = 0;
 
     void arrives(Qp& qp, Passage& passage) final {
-        static constexpr std::array<std::byte, 16> reserved{};
         const wire::Packet& packet = passage.packet;
         const auto& path = qp.report.attributes.address;
         const bool marked = passage.envelope.ecn == wire::kCongestionExperienced;
         const bool rc = packet.info().service == wire::Service::Rc;
         if (!path || !marked || !rc) return;
         if (!answers(qp, passage.envelope.source == path->destination)) return;
-        wire::Packet cnp;
-        cnp.bth = {.opcode = wire::kCnpOpcode,
-                   .pkey = packet.bth.pkey,
-                   .becn = true,
-                   .dest_qp = qp.peer()};
-        cnp.body = reserved;
-        passage.answers.push_back(cnp);
+        passage.answers.push_back(notification(qp.peer(), packet.bth.pkey));
     }
     void leaves(Qp& qp, Passage& passage) final { qp.memory.ended |= is_fatal_nak(passage.packet); }
     static bool ended(const Qp& qp) { return qp.memory.ended || qp.report.state == QpState::Err; }

@@ -144,7 +144,7 @@ class NewestWindowInvalidated final : public SurfaceFilter {
 
 // --- what is sent again
 
-// The packet that a resend begins with is fetched anew, the next ones are at hand.
+// A resend begins with a packet that must be fetched first. Those behind it need no fetch.
 class OldestResentLate final : public SurfaceFilter {
   public:
     void outbound(OwnedDatagram datagram, wire::Instant /*now*/,
@@ -523,8 +523,8 @@ constexpr std::array kMutants{
            .make_filter = make<DatagramOfFirstPiece>},
     Mutant{.name = "datagram_path_kept_by_qpn",
            .rule = "CA17-12",
-           .description = "A datagram to a QP number to which its QP has sent before takes the "
-                          "path of the first one, whatever its address handle says.",
+           .description = "A datagram takes the path of the first datagram to the same QP number, "
+                          "not the path of its address handle.",
            .make_filter = make<DatagramPathByQpn>},
     Mutant{.name = "uc_messages_begin_at_first_psn",
            .rule = "REQ-01",

@@ -146,16 +146,10 @@ class CnpForSpoiled final : public QpFilter<Way> {
 
   protected:
     void arrives(Qp& qp, Passage& passage) override {
-        static constexpr std::array<std::byte, 16> reserved{};
         constexpr std::uint8_t class_of_cnps = 48;
         if (!spoiled_) return;
         passage.dropped = true;
-        wire::Packet cnp;
-        cnp.bth = {.opcode = wire::kCnpOpcode,
-                   .pkey = passage.packet.bth.pkey,
-                   .becn = true,
-                   .dest_qp = qp.peer()};
-        cnp.body = reserved;
+        const wire::Packet cnp = notification(qp.peer(), passage.packet.bth.pkey);
         wire::Envelope way = qp.memory.newest.value_or(back(passage.envelope));
         way.dscp = class_of_cnps;
         passage.sent.push_back({.envelope = way, .bytes = bytes_of(cnp)});

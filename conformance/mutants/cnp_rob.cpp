@@ -36,14 +36,7 @@ class CnpForEct final : public engine::SurfaceFilter {
         const bool capable =
             datagram.envelope.ecn != 0 && datagram.envelope.ecn != wire::kCongestionExperienced;
         if (packet && packet->info().request() && capable) {
-            static constexpr std::array<std::byte, 16> zeros{};
-            wire::Packet cnp;
-            cnp.bth = {.opcode = wire::kCnpOpcode,
-                       .pkey = packet->bth.pkey,
-                       .becn = true,
-                       .dest_qp = peers_[packet->bth.dest_qp]};
-            cnp.headers = cnp.info().headers;
-            cnp.body = zeros;
+            const auto cnp = notification(peers_[packet->bth.dest_qp], packet->bth.pkey);
             answers.push_back({.envelope = back(datagram.envelope), .bytes = bytes_of(cnp)});
         }
         in.push_back(std::move(datagram));

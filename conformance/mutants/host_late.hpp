@@ -8,6 +8,7 @@
 
 namespace veriroce::mutants {
 
+// ACK-05: an ACK promises no visibility, and nothing says how soon a completion comes.
 template <int CompletionUs, int MemoryUs, int EventUs, bool RefusesInError = false>
 class HostLate final : public engine::SurfaceFilter {
   public:

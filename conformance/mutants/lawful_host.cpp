@@ -1,5 +1,6 @@
 // Lawful oddities that the device's host sees: completions, verbs, limits.
 #include "conformance/mutants/groups.hpp"
+#include "conformance/mutants/host_late.hpp"
 #include "conformance/mutants/packets.hpp"
 
 #include <chrono>
@@ -39,26 +40,6 @@ class EditsCompletions final : public engine::SurfaceFilter {
     }
 };
 
-// ACK-05: an ACK promises no visibility, and nothing says how soon a completion comes.
-template <std::int64_t CompletionUs, std::int64_t MemoryUs, std::int64_t EventUs = 0>
-class TellsLate final : public engine::SurfaceFilter {
-  public:
-    [[nodiscard]] wire::Duration completion_delay() const override {
-        return std::chrono::microseconds(CompletionUs);
-    }
-    [[nodiscard]] wire::Duration memory_delay() const override {
-        return std::chrono::microseconds(MemoryUs);
-    }
-    [[nodiscard]] wire::Duration event_delay() const override {
-        return std::chrono::microseconds(EventUs);
-    }
-};
-
-class RefusesPostsInError final : public engine::SurfaceFilter {
-  public:
-    [[nodiscard]] bool refuses_posts_in_error() const override { return true; }
-};
-
 constexpr std::array kOddities{
     Mutant{.name = "failed_completions_full_of_garbage",
            .rule = "STA-07",
@@ -85,24 +66,24 @@ constexpr std::array kOddities{
     Mutant{.name = "completions_thirty_ms_late",
            .rule = "ACK-05",
            .description = "The host sees each completion 30 ms later than it could.",
-           .make_filter = make<TellsLate<30'000, 0>>},
+           .make_filter = make<HostLate<30'000, 0, 0>>},
     Mutant{.name = "memory_thirty_ms_late",
            .rule = "ACK-05",
            .description = "The host sees what packets wrote 30 ms later, or with the next "
                           "completion that it polls.",
-           .make_filter = make<TellsLate<0, 30'000>>},
+           .make_filter = make<HostLate<0, 30'000, 0>>},
     Mutant{.name = "host_one_ms_late",
            .rule = "ACK-05",
            .description = "The host sees completions, and what packets wrote, 1 ms later.",
-           .make_filter = make<TellsLate<1'000, 1'000>>},
+           .make_filter = make<HostLate<1'000, 1'000, 0>>},
     Mutant{.name = "events_thirty_ms_late",
            .rule = "N-25",
            .description = "The host sees asynchronous events 30 ms later than it could.",
-           .make_filter = make<TellsLate<0, 0, 30'000>>},
+           .make_filter = make<HostLate<0, 0, 30'000>>},
     Mutant{.name = "posting_in_error_refused",
            .rule = "STA-07",
            .description = "Posting to a QP in ERR is refused.",
-           .make_filter = make<RefusesPostsInError>},
+           .make_filter = make<HostLate<0, 0, 0, true>>},
 };
 
 } // namespace

@@ -1,6 +1,7 @@
 #include "conformance/mutants/packets.hpp"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 namespace veriroce::mutants {
@@ -33,6 +34,15 @@ wire::Packet acknowledge(wire::Qpn to, wire::Pkey pkey, wire::Psn psn, wire::Syn
                   .psn = psn};
     packet.headers = packet.info().headers;
     packet.aeth = {.syndrome = syndrome, .msn = msn};
+    return packet;
+}
+
+wire::Packet notification(wire::Qpn to, wire::Pkey pkey) {
+    static constexpr std::array<std::byte, 16> reserved{}; // CNP-02
+    wire::Packet packet;
+    packet.bth = {.opcode = wire::kCnpOpcode, .pkey = pkey, .becn = true, .dest_qp = to};
+    packet.headers = packet.info().headers;
+    packet.body = reserved;
     return packet;
 }
 

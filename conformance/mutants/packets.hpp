@@ -20,6 +20,9 @@ wire::Envelope back(const wire::Envelope& envelope);
 wire::Packet acknowledge(wire::Qpn to, wire::Pkey pkey, wire::Psn psn, wire::Syndrome syndrome,
                          wire::Msn msn);
 
+// A congestion notification packet.
+wire::Packet notification(wire::Qpn to, wire::Pkey pkey);
+
 // Gives a packet another opcode of the RC service. The headers that both opcodes have stay.
 void set_opcode(wire::Packet& packet, wire::Operation operation, wire::Position position,
                 bool immediate = false);
