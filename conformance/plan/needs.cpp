@@ -50,8 +50,10 @@ class NeedsOfCase {
         if (name == "max_rd_atomic" && value > 1) add("rd_atomic", value);
         if (name == "max_dest_rd_atomic" && value > 1) add("dest_rd_atomic", value);
         if (name == "pkey_index" && value > 0) add("pkey_table");
-        if (name == "mtu" && value == kSmallestMtu) add("mtu256");
-        if (name == "mtu" && value > kSmallestMtu) add("mtu", value);
+        if (name == "mtu") {
+            const Need need = need_of_mtu(value);
+            add(need.word, need.at_least);
+        }
         if (name == "vlan" && value > 0) add("vlan");
     }
 
@@ -175,6 +177,11 @@ std::vector<Need> needs_of(const script::Case& script, const script::Run& run) {
         if (side != nullptr && !side->refused) needs.command(*side);
     });
     return needs.take();
+}
+
+Need need_of_mtu(std::int64_t bytes) {
+    if (bytes == kSmallestMtu) return {.word = "mtu256", .at_least = {}, .span = {}};
+    return {.word = "mtu", .at_least = bytes, .span = {}};
 }
 
 std::optional<std::string> lacking(const Need& need, const testbed::Testbed& testbed,

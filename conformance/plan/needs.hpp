@@ -17,6 +17,9 @@ namespace veriroce::plan {
 // The needs of one run, each once; `needs WORD for NAME=VALUE` counts for the runs with that value.
 std::vector<script::Need> needs_of(const script::Case& script, const script::Run& run);
 
+// The need of a path MTU: 256 has a word of its own, because some devices do not have it.
+script::Need need_of_mtu(std::int64_t bytes);
+
 // Why the need is not met here: "needs sge>=3, has 1"; nothing if it is.
 std::optional<std::string> lacking(const script::Need& need, const testbed::Testbed& testbed,
                                    const interpreter::Environment& environment);

@@ -420,13 +420,10 @@ std::optional<std::string> reason_to_skip(const script::Case& script, const Plan
                                           const Selection& selection) {
     const auto own = planned.own_ip_version();
     if (own && *own != planned.ip_version) return fmt::format("only for IPv{}", *own);
-    if (!planned.sets_mtu() && planned.path_mtu > environment.largest_mtu) {
-        return fmt::format("needs mtu>={}, has {}", wire::bytes_of(planned.path_mtu),
-                           wire::bytes_of(environment.largest_mtu));
+    if (!planned.sets_mtu()) {
+        const script::Need mtu = need_of_mtu(wire::bytes_of(planned.path_mtu));
+        if (const auto why = lacking(mtu, testbed, environment)) return why;
     }
-    const bool smallest = planned.path_mtu == wire::Mtu::B256;
-    if (!planned.sets_mtu() && smallest && !environment.capable("mtu256"))
-        return std::string("needs mtu256");
     for (const script::Need& need : needs_of(script, *planned.run)) {
         if (const auto why = lacking(need, testbed, environment)) return why;
     }
