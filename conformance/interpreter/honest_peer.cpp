@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -43,12 +44,17 @@ bool is_answer(const Entry& entry) {
            entry.packet->aeth.syndrome.kind() == wire::AckKind::Ack;
 }
 
-// The highest PSN that the DUT answered before this place in the QP's packets, since it was reset.
+// Those of the QP's packets that came since the case last brought the DUT's to RESET: before it,
+// the same PSNs stood for other requests.
+std::span<const std::size_t> since_reset(const CaseQp& qp, const std::vector<std::size_t>& places) {
+    return {std::ranges::lower_bound(places, qp.reset_at), places.end()};
+}
+
+// The highest PSN that the DUT answered before this place in the record.
 std::int64_t answered_before(const Record& record, const CaseQp& qp, std::size_t index) {
     std::int64_t highest = std::numeric_limits<std::int64_t>::min();
-    for (const std::size_t one : qp.heard) {
+    for (const std::size_t one : since_reset(qp, qp.heard)) {
         if (one >= index) break;
-        if (one < qp.reset_at) continue;
         if (is_answer(record[one])) highest = std::max(highest, record[one].psn);
     }
     return highest;
@@ -88,9 +94,9 @@ std::vector<std::vector<std::byte>> requests_since(const Record& record, const C
 std::vector<std::vector<std::byte>> requests_from(const Record& record, const CaseQp& qp,
                                                   std::int64_t psn) {
     std::map<std::int64_t, std::size_t> newest;
-    for (const std::size_t one : qp.entries) {
+    for (const std::size_t one : since_reset(qp, qp.entries)) {
         const Entry& entry = record[one];
-        if (one < qp.reset_at || entry.from != Side::Tester || !is_request(entry)) continue;
+        if (entry.from != Side::Tester || !is_request(entry)) continue;
         const bool since_first = entry.psn == psn || (entry.psn > psn && !newest.empty());
         const bool dropped = entry.refusal && newest.contains(entry.psn);
         if (since_first && !dropped) newest[entry.psn] = one;
@@ -118,7 +124,7 @@ std::int64_t last_psn_of(const Entry& entry, wire::Mtu mtu) {
 // The highest PSN that the tester answered.
 std::int64_t answered_by_tester(const Record& record, const CaseQp& qp) {
     std::int64_t highest = -1;
-    for (const std::size_t one : qp.entries) {
+    for (const std::size_t one : since_reset(qp, qp.entries)) {
         const Entry& entry = record[one];
         if (entry.from != Side::Tester || !entry.packet || !entry.packet->info().response())
             continue;
@@ -131,7 +137,7 @@ std::int64_t answered_by_tester(const Record& record, const CaseQp& qp) {
 std::map<std::int64_t, std::size_t> open_requests(const Record& record, const CaseQp& qp,
                                                   std::int64_t after) {
     std::map<std::int64_t, std::size_t> open;
-    for (const std::size_t one : qp.heard) {
+    for (const std::size_t one : since_reset(qp, qp.heard)) {
         const Entry& entry = record[one];
         if (!entry.lost() && is_request(entry) && entry.psn > after) open[entry.psn] = one;
     }
