@@ -5,7 +5,7 @@
 # FUZZ_SECONDS (5) is the time for each fuzz target; one target per core runs at a time.
 # INTEROP_SECONDS (2400) is the time limit of --interop; INTEROP_SHARE is in tests/interop/run.sh.
 # SANITIZED_SHARE=I/N plays part I of N of the sanitized tests only, and the end says so;
-# SWEEP_SHARE=I/N that much of the longest sweeps (shared_sweep_of in tests/part_of.hpp).
+# SWEEP_SHARE=I/N that much of the longest sweeps (tests/conformance/plan/playing.hpp).
 # Exit codes: 0 all passed, 1 something failed, 2 usage, 3 the machine could not run the tests.
 set -euo pipefail
 cd "$(dirname "$0")"

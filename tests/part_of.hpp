@@ -2,13 +2,8 @@
 // TEMPLATE_TEST_CASE_SIG gives each part its number.
 #pragma once
 
-#include <charconv>
 #include <cstddef>
-#include <cstdlib>
 #include <ranges>
-#include <stdexcept>
-#include <string>
-#include <string_view>
 #include <vector>
 
 namespace veriroce::test {
@@ -37,33 +32,6 @@ auto part_of(const List& all, std::size_t part, std::size_t parts) {
 template <std::ranges::random_access_range List>
 auto sweep_of(const List& all, std::size_t part, std::size_t parts) {
     return part_of(all, part, parts * kSweepStep);
-}
-
-// Of the longest sweeps SWEEP_SHARE=I/N plays part I of N; all of them without. With sanitizers
-// they are samples already.
-struct Share {
-    std::size_t index = 1;
-    std::size_t of = 1;
-};
-inline Share sweep_share() {
-    const char* text = std::getenv("SWEEP_SHARE");
-    Share share;
-    if (text == nullptr || kSanitized) return share;
-    const std::string_view word = text;
-    const char* const end = word.data() + word.size();
-    const auto [slash, first] = std::from_chars(word.data(), end, share.index);
-    const bool two = first == std::errc() && slash != end && *slash == '/';
-    const auto [rest, second] = std::from_chars(two ? slash + 1 : end, end, share.of);
-    if (!two || second != std::errc() || rest != end || share.index < 1 || share.index > share.of)
-        throw std::runtime_error("SWEEP_SHARE: expected I/N, got '" + std::string(word) + "'");
-    return share;
-}
-
-// As sweep_of; of a long sweep the part that SWEEP_SHARE tells.
-template <std::ranges::random_access_range List>
-auto shared_sweep_of(const List& all, std::size_t part, std::size_t parts) {
-    const Share share = sweep_share();
-    return part_of(all, part + parts * (share.index - 1), parts * kSweepStep * share.of);
 }
 
 } // namespace veriroce::test

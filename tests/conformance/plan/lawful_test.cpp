@@ -59,10 +59,9 @@ struct Suite {
     Plan plan;
 
     Suite(int ip_version, std::size_t part) : selection(over_both()) {
-        const Share share = sweep_share();
+        const Shard share = sweep_share();
         const std::size_t half = ip_version == 4 ? 1 : 2;
-        selection.shard = {.index = static_cast<std::uint32_t>(2 * (share.index - 1) + half),
-                           .of = static_cast<std::uint32_t>(2 * share.of)};
+        selection.shard = {.index = 2 * (share.index - 1) + half, .of = 2 * share.of};
         selection.ip_versions = {ip_version};
         selection = swept(std::move(selection), part * 5, kRarer);
         plan = plan_of(selection);

@@ -3,6 +3,8 @@
 
 #include <catch2/catch.hpp>
 
+#include <cstdlib>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -52,6 +54,22 @@ inline VirtualTestbedOptions engine_of(const mutants::Mutant& mutant) {
         FAIL(lacks.error());
     }
     return options;
+}
+
+// Of the longest sweeps SWEEP_SHARE=I/N plays part I of N; all of them without. With sanitizers
+// they are samples already.
+inline Shard sweep_share() {
+    const char* text = std::getenv("SWEEP_SHARE");
+    const auto share = parse_shard(text == nullptr || kSanitized ? "1/1" : text);
+    if (!share) throw std::runtime_error("SWEEP_SHARE: " + share.error());
+    return *share;
+}
+
+// As sweep_of; of a long sweep the part that SWEEP_SHARE tells.
+template <std::ranges::random_access_range List>
+auto shared_sweep_of(const List& all, std::size_t part, std::size_t parts) {
+    const Shard share = sweep_share();
+    return part_of(all, part + parts * (share.index - 1), parts * kSweepStep * share.of);
 }
 
 // Both IP versions; all of the program's own cases if none is named.
