@@ -50,10 +50,10 @@ void append_text(std::string& out, std::string_view text) {
 
 // "Nov 14, 2023 22:13:20.000000123 UTC", in the time zone of the environment.
 void append_date(std::string& out, std::int64_t nanoseconds) {
-    constexpr std::int64_t kNanoseconds = 1'000'000'000;
-    std::int64_t rest = nanoseconds % kNanoseconds;
-    if (rest < 0) rest += kNanoseconds;
-    const std::time_t seconds = (nanoseconds - rest) / kNanoseconds;
+    constexpr std::int64_t kSecond = 1'000'000'000;
+    std::int64_t rest = nanoseconds % kSecond;
+    if (rest < 0) rest += kSecond;
+    const std::time_t seconds = (nanoseconds - rest) / kSecond;
     std::tm parts{};
     if (::localtime_r(&seconds, &parts) == nullptr) return;
     constexpr std::array<std::string_view, 12> kMonths{"Jan", "Feb", "Mar", "Apr", "May", "Jun",

@@ -43,8 +43,8 @@ kill -9 $(cat device) $namespace 2>/dev/null
 exit $code
 )sh";
 
-// proxy.py: stands as `agent` in front of the agent at `real`. Its first connection it closes when
-// the first verdict has been written, as a tester does that no answer reaches.
+// proxy.py: stands as `agent` in front of the agent at `real`. It closes its first connection
+// when the first verdict has been written: the agent lives on, and the tester has lost it.
 constexpr std::string_view kProxy = R"py(
 import contextlib, os, selectors, socket, time
 while not os.path.exists("real"):

@@ -53,7 +53,8 @@ std::vector<Found> judged_until(const Assumptions& assumptions, std::vector<flow
 
 } // namespace
 
-TEST_CASE("judge ACK-01: the only request that nobody answered is named once", "[judge][ACK-01]") {
+TEST_CASE("judge ACK-01: evidence of a single unanswered request names it once",
+          "[judge][ACK-01]") {
     Wire wire;
     Judge judge(listening());
     flow::Packet request = atomic(wire, 100);
