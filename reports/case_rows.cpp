@@ -91,6 +91,11 @@ std::vector<std::string> broken_rules(const CaseResult& result) {
 
 } // namespace
 
+std::string_view group_of(std::string_view id) {
+    const std::size_t slash = id.find('/');
+    return slash == std::string_view::npos ? "cases" : id.substr(0, slash);
+}
+
 std::vector<Row> case_rows(const CaseResult& result) {
     std::vector<Row> rows;
     const bool lines_met = std::ranges::all_of(result.findings, is_violation);

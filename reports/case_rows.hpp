@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "conformance/interpreter/case_result.hpp"
@@ -22,6 +23,9 @@ struct Row {
     std::string text;     // of a Difference what was expected
     std::string actual{}; // of a Difference
 };
+
+// "key" of the case key/write-beyond-region; a script that is in no folder is of "cases".
+std::string_view group_of(std::string_view id);
 
 // The findings, the rules that they break, the file with the packets, and the command that runs the
 // case again.

@@ -19,10 +19,6 @@ namespace {
 namespace json = boost::json;
 using interpreter::Verdict;
 
-std::string text(std::string_view value) {
-    return wire::safe_text(value, true);
-}
-
 json::value verdict_value(std::optional<Verdict> verdict) {
     return verdict ? json::value(name_of(*verdict)) : json::value();
 }

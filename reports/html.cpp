@@ -28,10 +28,6 @@ using interpreter::Verdict;
 
 constexpr std::size_t kMeasuresShown = 60;
 
-std::string text(std::string_view value) {
-    return wire::safe_text(value, true);
-}
-
 // --- the overview -----------------------------------------------------------------------------
 
 std::string seconds(wire::Duration time) {

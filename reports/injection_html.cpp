@@ -13,6 +13,7 @@
 #include "dissector/wire/safe_text.hpp"
 #include "reports/decoded_packet.hpp"
 #include "reports/html_page.hpp"
+#include "reports/json_objects.hpp"
 
 namespace veriroce::reports {
 namespace {
@@ -21,10 +22,6 @@ namespace json = boost::json;
 using fault::End;
 using inject::FaultEvent;
 using inject::Result;
-
-std::string text(std::string_view value) {
-    return wire::safe_text(value, true);
-}
 
 json::value time_value(const std::optional<wire::Duration>& time) {
     return time ? json::value(time->count()) : json::value();

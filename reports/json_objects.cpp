@@ -11,14 +11,7 @@ namespace {
 
 namespace json = boost::json;
 
-using wire::safe_text;
-
 using interpreter::CaseResult;
-
-// The serializer escapes line ends and tabs; what a terminal would obey must not be stored.
-std::string text(std::string_view value) {
-    return safe_text(value, true);
-}
 
 json::array strings(const std::vector<std::string>& values) {
     json::array array;
@@ -147,6 +140,10 @@ json::object device_object(const testbed::DeviceFacts& device) {
 }
 
 } // namespace
+
+std::string text(std::string_view value) {
+    return wire::safe_text(value, true);
+}
 
 json::object case_object(const CaseResult& result) {
     return {

@@ -129,11 +129,6 @@ struct Suite {
     std::string cases;
 };
 
-std::string_view group_of(std::string_view id) {
-    const std::size_t slash = id.find('/');
-    return slash == std::string_view::npos ? "cases" : id.substr(0, slash);
-}
-
 std::string property(std::string_view name, std::string_view value) {
     return fmt::format("      <property{}{}/>\n", attribute("name", name),
                        attribute("value", value));

@@ -13,6 +13,7 @@
 
 #include <fmt/format.h>
 
+#include "reports/case_rows.hpp"
 #include "reports/saved_run.hpp"
 
 namespace veriroce::reports {
@@ -160,10 +161,6 @@ std::vector<std::string> repetition_notes(const std::vector<CaseResult>& cases, 
         fmt::join(differing.begin(), differing.begin() + static_cast<std::ptrdiff_t>(told), ", "),
         told < differing.size() ? ", ..." : ""));
     return notes;
-}
-
-std::string_view group_of(std::string_view id) {
-    return id.substr(0, id.find('/'));
 }
 
 // The groups in the order in which the parts, one after another, have them.

@@ -7,16 +7,14 @@
 #include <fmt/format.h>
 
 #include "dissector/analyze/explain.hpp"
+#include "dissector/wire/put.hpp"
 
 namespace veriroce::analyze {
 namespace {
 
-constexpr std::size_t kColumns = 96;
+using wire::put;
 
-template <typename... Args>
-void put(std::string& out, fmt::format_string<Args...> format, Args&&... args) {
-    fmt::format_to(std::back_inserter(out), format, std::forward<Args>(args)...);
-}
+constexpr std::size_t kColumns = 96;
 
 wire::Duration time_lost(const Conversation& conversation) {
     return conversation.directions[0].time_lost() + conversation.directions[1].time_lost();
@@ -62,7 +60,7 @@ std::string ends_of(const Conversation& conversation) {
     return text_of(conversation.ends[0]) + " <-> " + text_of(conversation.ends[1]);
 }
 
-std::string kind_of(const Conversation& conversation) {
+std::string service_text(const Conversation& conversation) {
     std::string text = conversation.service == wire::Service::Uc ? "UC" : "RC";
     switch (conversation.pairing) {
     case flow::Pairing::None: text += ", one direction"; break;
@@ -275,7 +273,8 @@ void put_setup(std::string& out, const Setup& setup) {
 
 void put_connection(std::string& out, const Report& report, const Reported& one, bool details) {
     const Conversation& conversation = *one.conversation;
-    put(out, "#{} {}\n    {}; {}\n", conversation.id, ends_of(conversation), kind_of(conversation),
+    put(out, "#{} {}\n    {}; {}\n", conversation.id, ends_of(conversation),
+        service_text(conversation),
         one.health.died()      ? "DIED"
         : one.health.healthy() ? "healthy"
                                : "UNHEALTHY");

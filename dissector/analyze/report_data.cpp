@@ -4,9 +4,12 @@
 #include "dissector/analyze/explain.hpp"
 #include "dissector/analyze/json_object.hpp"
 #include "dissector/analyze/report.hpp"
+#include "dissector/wire/put.hpp"
 
 namespace veriroce::analyze {
 namespace {
+
+using wire::put;
 
 void put_totals(std::string& out, const Report& report, bool typed) {
     const Totals& totals = *report.totals;
@@ -154,7 +157,7 @@ void put_episode(std::string& out, const Episode& episode,
     object.duration("duration_ns", episode.duration());
 }
 
-void put_setup(std::string& out, const Setup& setup) {
+void put_setup_object(std::string& out, const Setup& setup) {
     Object object(out);
     object.number("request_packet", setup.request_number);
     object.number("reply_packet", setup.reply_number);
@@ -177,7 +180,7 @@ std::string_view name_of(flow::Pairing pairing) {
     return {};
 }
 
-void put_connection(std::string& out, const Report& report, const Reported& one, bool line) {
+void put_connection_object(std::string& out, const Report& report, const Reported& one, bool line) {
     const Conversation& conversation = *one.conversation;
     Object object(out);
     if (line) object.text("type", "connection");
@@ -195,7 +198,7 @@ void put_connection(std::string& out, const Report& report, const Reported& one,
     });
     if (conversation.setup) {
         object.name("setup");
-        put_setup(out, *conversation.setup);
+        put_setup_object(out, *conversation.setup);
     }
     object.number("packets", conversation.packets());
     object.number("payload_bytes", conversation.bytes());
@@ -285,11 +288,6 @@ void put_graph(std::string& out, const Trace& trace, wire::Instant begin) {
     }
 }
 
-template <typename... Args>
-void put(std::string& out, fmt::format_string<Args...> format, Args&&... args) {
-    fmt::format_to(std::back_inserter(out), format, std::forward<Args>(args)...);
-}
-
 template <typename T>
 std::string or_empty(const std::optional<T>& value) {
     if (!value) return {};
@@ -306,7 +304,7 @@ void append_json(std::string& out, const Report& report) {
         put_totals(out, report, false);
         object.name("connections");
         put_list(out, report.connections,
-                 [&](const Reported& one) { put_connection(out, report, one, false); });
+                 [&](const Reported& one) { put_connection_object(out, report, one, false); });
         object.name("refusals");
         put_list(out, report.totals->refusals,
                  [&](const Refusal& refusal) { put_refusal(out, refusal, false); });
@@ -318,7 +316,7 @@ void append_json_lines(std::string& out, const Report& report) {
     put_totals(out, report, true);
     out += '\n';
     for (const Reported& one : report.connections) {
-        put_connection(out, report, one, true);
+        put_connection_object(out, report, one, true);
         out += '\n';
         for (const Episode& episode : one.conversation->episodes) {
             put_episode(out, episode, one.conversation->id);

@@ -8,11 +8,6 @@ constexpr std::size_t kPacketHeaderBytes = 16;
 constexpr std::uint32_t kMicroseconds = 0xA1B2C3D4;
 constexpr std::uint32_t kNanoseconds = 0xA1B23C4D;
 
-ReadError truncated(const Source& source) {
-    if (source.error()) return *source.error();
-    return {.kind = ReadErrorKind::Truncated, .offset = source.offset()};
-}
-
 } // namespace
 
 std::optional<PcapFormat> PcapFormat::recognise(wire::Bytes magic) {
@@ -30,7 +25,7 @@ std::optional<PcapFormat> PcapFormat::recognise(wire::Bytes magic) {
 
 std::expected<Interface, ReadError> PcapFormat::read_header(Source& source) {
     const wire::Bytes header = source.ahead(kFileHeaderBytes);
-    if (header.size() < kFileHeaderBytes) return std::unexpected(truncated(source));
+    if (header.size() < kFileHeaderBytes) return std::unexpected(source.too_short());
     // The upper half of the last word describes the frame check sequence. It is ignored: frames are
     // decoded by their own lengths.
     link_code_ = static_cast<std::uint16_t>(order_.u32(header, 20) & 0xFFFF);
@@ -51,7 +46,7 @@ bool PcapFormat::holds_packet(wire::Bytes bytes) const {
 std::expected<bool, ReadError> PcapFormat::next(Source& source, Record& record) const {
     const wire::Bytes header = source.ahead(kPacketHeaderBytes);
     if (header.empty() && !source.error()) return false;
-    if (header.size() < kPacketHeaderBytes) return std::unexpected(truncated(source));
+    if (header.size() < kPacketHeaderBytes) return std::unexpected(source.too_short());
     const std::uint32_t seconds = order_.u32(header, 0);
     const std::uint32_t fraction = order_.u32(header, 4);
     const std::uint32_t captured = order_.u32(header, 8);
@@ -61,7 +56,7 @@ std::expected<bool, ReadError> PcapFormat::next(Source& source, Record& record) 
             .kind = ReadErrorKind::BadRecord, .offset = source.offset(), .detail = captured});
     }
     const wire::Bytes whole = source.ahead(kPacketHeaderBytes + captured);
-    if (whole.size() < kPacketHeaderBytes + captured) return std::unexpected(truncated(source));
+    if (whole.size() < kPacketHeaderBytes + captured) return std::unexpected(source.too_short());
     record.time_ns =
         std::int64_t{seconds} * 1'000'000'000 + std::int64_t{fraction} * nanoseconds_per_unit_;
     record.link_code = link_code_;

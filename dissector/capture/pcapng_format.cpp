@@ -7,28 +7,18 @@
 namespace veriroce::capture {
 namespace {
 
-constexpr std::uint32_t kSection = 0x0A0D0D0A; // the same in both byte orders
-constexpr std::uint32_t kInterface = 1;
-constexpr std::uint32_t kPacket = 2; // obsolete
-constexpr std::uint32_t kSimplePacket = 3;
-constexpr std::uint32_t kEnhancedPacket = 6;
-constexpr std::uint32_t kByteOrderMagic = 0x1A2B3C4D;
 constexpr std::size_t kFrameBytes = 12; // type, length, and the length repeated
 constexpr std::size_t kPacketFixedBytes = 20;
 
 constexpr bool is_read(std::uint32_t type) {
-    return type == kSection || type == kInterface || type == kPacket || type == kSimplePacket ||
-           type == kEnhancedPacket;
+    return type == block_type::kSection || type == block_type::kInterface ||
+           type == block_type::kPacket || type == block_type::kSimplePacket ||
+           type == block_type::kEnhancedPacket;
 }
 
 std::unexpected<ReadError> failure(ReadErrorKind kind, std::uint64_t offset,
                                    std::uint64_t detail = 0) {
     return std::unexpected(ReadError{.kind = kind, .offset = offset, .detail = detail});
-}
-
-std::unexpected<ReadError> truncated(const Source& source) {
-    if (source.error()) return std::unexpected(*source.error());
-    return failure(ReadErrorKind::Truncated, source.offset());
 }
 
 std::string text_of(wire::Bytes bytes) {
@@ -59,23 +49,25 @@ void apply(const Option& option, ByteOrder order, Interface& interface) {
 } // namespace
 
 bool PcapngFormat::recognise(wire::Bytes magic) {
-    return ByteOrder{}.u32(magic, 0) == kSection;
+    return ByteOrder{}.u32(magic, 0) == block_type::kSection;
 }
 
 bool PcapngFormat::holds_packet(wire::Bytes bytes) const {
     if (bytes.size() < kFrameBytes || bytes.size() < order_.u32(bytes, 4)) return false;
     const std::uint32_t type = order_.u32(bytes, 0);
-    return type == kEnhancedPacket || type == kSimplePacket || type == kPacket;
+    return type == block_type::kEnhancedPacket || type == block_type::kSimplePacket ||
+           type == block_type::kPacket;
 }
 
 std::expected<PcapngFormat::Block, ReadError> PcapngFormat::read_block(Source& source) {
     const wire::Bytes head = source.ahead(kFrameBytes);
-    if (head.size() < kFrameBytes) return truncated(source);
+    if (head.size() < kFrameBytes) return std::unexpected(source.too_short());
     Block block{.type = order_.u32(head, 0), .offset = source.offset(), .body = {}};
-    if (block.type == kSection) { // the length is already in the new section's byte order
+    if (block.type ==
+        block_type::kSection) { // the length is already in the new section's byte order
         order_ = {};
-        if (order_.u32(head, 8) != kByteOrderMagic) order_.swapped = true;
-        if (order_.u32(head, 8) != kByteOrderMagic) {
+        if (order_.u32(head, 8) != block_type::kByteOrderMagic) order_.swapped = true;
+        if (order_.u32(head, 8) != block_type::kByteOrderMagic) {
             return failure(ReadErrorKind::MissingSection, block.offset);
         }
     }
@@ -88,7 +80,7 @@ std::expected<PcapngFormat::Block, ReadError> PcapngFormat::read_block(Source& s
         return skip_block(source, length, block);
     }
     const wire::Bytes whole = source.ahead(length);
-    if (whole.size() < length) return truncated(source);
+    if (whole.size() < length) return std::unexpected(source.too_short());
     if (order_.u32(whole, length - 4) != length) {
         return failure(ReadErrorKind::BadBlock, block.offset);
     }
@@ -104,16 +96,16 @@ PcapngFormat::skip_block(Source& source, std::uint32_t length, const Block& bloc
     if (source.whole() && source.ahead(length).size() < length) {
         return failure(ReadErrorKind::BadBlock, block.offset);
     }
-    constexpr std::size_t kPiece = 1U << 20;
+    constexpr std::size_t kSkipped = 1U << 20;
     const std::size_t end_bytes = sizeof length;
     for (std::size_t left = length - end_bytes; left > 0;) {
-        const std::size_t piece = std::min(left, kPiece);
-        if (source.ahead(piece).size() < piece) return truncated(source);
+        const std::size_t piece = std::min(left, kSkipped);
+        if (source.ahead(piece).size() < piece) return std::unexpected(source.too_short());
         source.skip(piece);
         left -= piece;
     }
     const wire::Bytes repeated = source.ahead(end_bytes);
-    if (repeated.size() < end_bytes) return truncated(source);
+    if (repeated.size() < end_bytes) return std::unexpected(source.too_short());
     if (order_.u32(repeated, 0) != length) return failure(ReadErrorKind::BadBlock, block.offset);
     source.skip(end_bytes);
     return block;
@@ -127,14 +119,14 @@ PcapngFormat::next(Source& source, std::vector<Interface>& interfaces, Record& r
         std::expected<void, ReadError> done;
         bool packet = false;
         switch (block->type) {
-        case kSection: done = open_section(*block, interfaces); break;
-        case kInterface: done = add_interface(*block, interfaces); break;
-        case kSimplePacket:
+        case block_type::kSection: done = open_section(*block, interfaces); break;
+        case block_type::kInterface: done = add_interface(*block, interfaces); break;
+        case block_type::kSimplePacket:
             packet = true;
             done = read_simple(*block, interfaces, record);
             break;
-        case kPacket:
-        case kEnhancedPacket:
+        case block_type::kPacket:
+        case block_type::kEnhancedPacket:
             packet = true;
             done = read_packet(*block, interfaces, record);
             break;
@@ -181,7 +173,8 @@ std::expected<void, ReadError> PcapngFormat::read_packet(const Block& block,
                                                          Record& record) const {
     const wire::Bytes body = block.body;
     if (body.size() < kPacketFixedBytes) return failure(ReadErrorKind::BadBlock, block.offset);
-    const std::uint32_t number = block.type == kPacket ? order_.u16(body, 0) : order_.u32(body, 0);
+    const std::uint32_t number =
+        block.type == block_type::kPacket ? order_.u16(body, 0) : order_.u32(body, 0);
     if (number >= interfaces.size() - section_interface_) {
         return failure(ReadErrorKind::UnknownInterface, block.offset, number);
     }

@@ -1,5 +1,6 @@
-// The option list at the end of a pcapng block: a 2-byte code, a 2-byte length, the value, and
-// padding to a multiple of four bytes. Source: draft-ietf-opsawg-pcapng, "Options".
+// Types of pcapng blocks, and the option list at the end of a block: a 2-byte code, a 2-byte
+// length, the value, and padding to a multiple of four bytes. Source: draft-ietf-opsawg-pcapng,
+// "Options".
 #pragma once
 
 #include <optional>
@@ -7,6 +8,15 @@
 #include "dissector/capture/byte_order.hpp"
 
 namespace veriroce::capture {
+
+namespace block_type {
+inline constexpr std::uint32_t kSection = 0x0A0D0D0A;        // the same in both byte orders
+inline constexpr std::uint32_t kByteOrderMagic = 0x1A2B3C4D; // begins the body of a section
+inline constexpr std::uint32_t kInterface = 1;
+inline constexpr std::uint32_t kPacket = 2; // obsolete
+inline constexpr std::uint32_t kSimplePacket = 3;
+inline constexpr std::uint32_t kEnhancedPacket = 6;
+} // namespace block_type
 
 namespace option {
 inline constexpr std::uint16_t kEnd = 0;

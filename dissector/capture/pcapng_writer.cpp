@@ -18,11 +18,6 @@
 namespace veriroce::capture {
 namespace {
 
-constexpr std::uint32_t kSectionBlock = 0x0A0D0D0A;
-constexpr std::uint32_t kInterfaceBlock = 1;
-constexpr std::uint32_t kSimplePacketBlock = 3;
-constexpr std::uint32_t kEnhancedPacketBlock = 6;
-constexpr std::uint32_t kByteOrderMagic = 0x1A2B3C4D;
 constexpr std::uint64_t kUnknownLength = ~std::uint64_t{0};
 constexpr std::size_t kFlushBytes = std::size_t{256} * 1024;
 constexpr std::size_t kMaxOptionBytes = 0xFFFF;
@@ -93,8 +88,8 @@ PcapngWriter::create(const std::string& path, std::string_view application, Appe
         writer.file_ = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
     }
     if (writer.file_ < 0) return failure(WriteErrorKind::Create, errno);
-    writer.begin_block(kSectionBlock);
-    writer.put(kByteOrderMagic, 4);
+    writer.begin_block(block_type::kSection);
+    writer.put(block_type::kByteOrderMagic, 4);
     writer.put(1, 2); // version 1.0
     writer.put(0, 2);
     writer.put(kUnknownLength, 8);
@@ -116,8 +111,8 @@ PcapngWriter::~PcapngWriter() {
 }
 
 std::expected<std::uint32_t, WriteError> PcapngWriter::add_interface(const InterfaceSpec& spec) {
-    constexpr std::array kNanoseconds{std::byte{9}};
-    begin_block(kInterfaceBlock);
+    constexpr std::array kTimeUnit{std::byte{9}};
+    begin_block(block_type::kInterface);
     put(spec.link_code, 2);
     put(0, 2);
     put(spec.snap_length, 4);
@@ -125,7 +120,7 @@ std::expected<std::uint32_t, WriteError> PcapngWriter::add_interface(const Inter
     if (!spec.description.empty()) {
         put_option(option::kInterfaceDescription, bytes_of(spec.description));
     }
-    put_option(option::kInterfaceTimeUnit, kNanoseconds);
+    put_option(option::kInterfaceTimeUnit, kTimeUnit);
     put_end_of_options();
     if (auto done = end_block(); !done) return std::unexpected(done.error());
     if (interfaces_ == 0) first_snap_length_ = spec.snap_length;
@@ -142,7 +137,7 @@ std::expected<void, WriteError> PcapngWriter::write(const PacketSpec& packet) {
         return has_simple_shape(packet) ? write_simple(packet) : failure(WriteErrorKind::NoTime);
     }
     const auto time = static_cast<std::uint64_t>(*packet.time_ns);
-    begin_block(kEnhancedPacketBlock);
+    begin_block(block_type::kEnhancedPacket);
     put(packet.interface, 4);
     put(time >> 32, 4);
     put(time & 0xFFFFFFFF, 4);
@@ -172,7 +167,7 @@ bool PcapngWriter::has_simple_shape(const PacketSpec& packet) const {
 }
 
 std::expected<void, WriteError> PcapngWriter::write_simple(const PacketSpec& packet) {
-    begin_block(kSimplePacketBlock);
+    begin_block(block_type::kSimplePacket);
     put(bytes_on_the_wire(packet), 4);
     put_padded(packet.bytes);
     return end_block();

@@ -55,6 +55,10 @@ class Source {
     [[nodiscard]] std::optional<double> part_done() const;
     // Why ahead() returned fewer bytes than asked for, unless the input ended.
     [[nodiscard]] const std::optional<ReadError>& error() const { return error_; }
+    // What to tell of a file whose format needs more bytes than ahead() returned.
+    [[nodiscard]] ReadError too_short() const {
+        return error_.value_or(ReadError{.kind = ReadErrorKind::Truncated, .offset = offset()});
+    }
     // Whether the whole input is in memory and stays there.
     [[nodiscard]] bool whole() const { return !growing_ || !map_.empty(); }
     // Whether the input is compressed.

@@ -57,9 +57,9 @@ class PacketsOfPoint {
     std::optional<flow::Packet> packet_;
 };
 
-class Session {
+class TwoPointSession {
   public:
-    Session(const AnalyzeOptions& options, std::FILE* out, std::FILE* err)
+    TwoPointSession(const AnalyzeOptions& options, std::FILE* out, std::FILE* err)
         : options_(options), out_(out), err_(err) {}
 
     int run() {
@@ -168,7 +168,7 @@ class Session {
 } // namespace
 
 int run_two_points(const AnalyzeOptions& options, std::FILE* out, std::FILE* err) {
-    return Session(options, out, err).run();
+    return TwoPointSession(options, out, err).run();
 }
 
 } // namespace veriroce::commands

@@ -125,16 +125,16 @@ void Walker::vxlan_gpe() {
     const auto header = take(LayerKind::VxlanGpe, kVxlanBytes);
     if (header.empty() || !enter_tunnel()) return;
     const bool named = (wire::load_u8(header, 0) & kNextProtocol) != 0;
-    constexpr std::uint8_t kIpv4 = 1;
-    constexpr std::uint8_t kIpv6 = 2;
-    constexpr std::uint8_t kEthernet = 3;
-    constexpr std::uint8_t kNsh = 4;
-    const std::uint8_t next = named ? wire::load_u8(header, 3) : kEthernet;
+    constexpr std::uint8_t kNextIpv4 = 1;
+    constexpr std::uint8_t kNextIpv6 = 2;
+    constexpr std::uint8_t kNextEthernet = 3;
+    constexpr std::uint8_t kNextNsh = 4;
+    const std::uint8_t next = named ? wire::load_u8(header, 3) : kNextEthernet;
     switch (next) {
-    case kIpv4: return by_ether_type(static_cast<std::uint16_t>(wire::EtherType::Ipv4));
-    case kIpv6: return by_ether_type(static_cast<std::uint16_t>(wire::EtherType::Ipv6));
-    case kEthernet: return inner_ethernet();
-    case kNsh: return nsh();
+    case kNextIpv4: return by_ether_type(static_cast<std::uint16_t>(wire::EtherType::Ipv4));
+    case kNextIpv6: return by_ether_type(static_cast<std::uint16_t>(wire::EtherType::Ipv6));
+    case kNextEthernet: return inner_ethernet();
+    case kNextNsh: return nsh();
     default: return leave(Stop::GpeProtocol, next);
     }
 }

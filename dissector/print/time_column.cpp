@@ -6,7 +6,6 @@ namespace veriroce::print {
 namespace {
 
 constexpr unsigned kDecimals = 6; // as tshark prints for most files
-constexpr std::int64_t kSecond = 1'000'000'000;
 constexpr std::int64_t kMinute = 60 * kSecond;
 
 std::int64_t floor_of(std::int64_t value, std::int64_t unit) {

@@ -50,7 +50,6 @@ void append_text(std::string& out, std::string_view text) {
 
 // "Nov 14, 2023 22:13:20.000000123 UTC", in the time zone of the environment.
 void append_date(std::string& out, std::int64_t nanoseconds) {
-    constexpr std::int64_t kSecond = 1'000'000'000;
     std::int64_t rest = nanoseconds % kSecond;
     if (rest < 0) rest += kSecond;
     const std::time_t seconds = (nanoseconds - rest) / kSecond;

@@ -49,18 +49,19 @@ void put_ipv6(Scratch<Room>& text, wire::Bytes bytes) {
     text.written(wire::kIpTextCharacters, [&](char* to) { return wire::write_text(address, to); });
 }
 
+inline constexpr std::int64_t kSecond = 1'000'000'000; // in nanoseconds
 inline constexpr std::size_t kSecondsCharacters = 1 + 20 + 1 + 9;
 
 template <std::size_t Room>
 void put_seconds(Scratch<Room>& text, std::int64_t nanoseconds, unsigned decimals) {
-    constexpr std::uint64_t kSecond = 1'000'000'000;
+    constexpr auto kUnit = static_cast<std::uint64_t>(kSecond);
     constexpr unsigned kMostDecimals = 9;
     if (nanoseconds < 0) text.put('-');
     const auto bits = static_cast<std::uint64_t>(nanoseconds);
     const std::uint64_t size = nanoseconds < 0 ? 0 - bits : bits;
-    text.decimal(size / kSecond);
+    text.decimal(size / kUnit);
     text.put('.');
-    std::uint64_t rest = size % kSecond;
+    std::uint64_t rest = size % kUnit;
     std::array<char, kMostDecimals> digits;
     for (unsigned i = kMostDecimals; i > 0; --i) {
         digits[i - 1] = static_cast<char>('0' + rest % 10);

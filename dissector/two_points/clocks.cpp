@@ -17,10 +17,6 @@ constexpr std::size_t index_of(Point point) {
     return point == Point::First ? 0 : 1;
 }
 
-double ns(wire::Duration duration) {
-    return static_cast<double>(duration.count());
-}
-
 wire::Duration rounded(double nanoseconds) {
     return wire::Duration(std::llround(nanoseconds));
 }

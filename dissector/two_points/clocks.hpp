@@ -39,6 +39,10 @@ struct PathHash {
     std::size_t operator()(const Path& path) const;
 };
 
+inline double ns(wire::Duration duration) {
+    return static_cast<double>(duration.count());
+}
+
 class Clocks {
   public:
     static constexpr std::size_t kMostSamples = 1 << 18;

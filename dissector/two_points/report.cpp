@@ -5,16 +5,14 @@
 #include <numeric>
 
 #include "dissector/analyze/json_object.hpp"
+#include "dissector/wire/put.hpp"
 
 namespace veriroce::two_points {
 namespace {
 
 using analyze::Object;
 
-template <typename... Args>
-void put(std::string& out, fmt::format_string<Args...> format, Args&&... args) {
-    fmt::format_to(std::back_inserter(out), format, std::forward<Args>(args)...);
-}
+using wire::put;
 
 std::string text_of(double nanoseconds) {
     const double size = std::abs(nanoseconds);
@@ -22,10 +20,6 @@ std::string text_of(double nanoseconds) {
     if (size < 1e6) return fmt::format("{:.3g} us", nanoseconds / 1e3);
     if (size < 1e9) return fmt::format("{:.4g} ms", nanoseconds / 1e6);
     return fmt::format("{:.9f} s", nanoseconds / 1e9);
-}
-
-double ns(wire::Duration duration) {
-    return static_cast<double>(duration.count());
 }
 
 std::uint64_t gone(const Flow& flow) {

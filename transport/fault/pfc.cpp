@@ -9,10 +9,6 @@ constexpr std::uint16_t kPriorityPause = 0x0101;
 constexpr std::size_t kPfcBytes = wire::Ethernet::kSize + 4 + 2 * kClasses;
 constexpr double kQuantumBits = 512;
 
-constexpr std::size_t index_of(End end) {
-    return end == End::A ? 0 : 1;
-}
-
 } // namespace
 
 std::optional<PfcFrame> pfc_of(wire::Bytes frame) {

@@ -25,6 +25,9 @@ namespace veriroce::fault {
 // The end of the wire that sends a packet. In a test, the DUT is A and the tester is B; in line, A
 // and B are the two ports.
 enum class End : std::uint8_t { A, B };
+constexpr std::size_t index_of(End end) {
+    return end == End::A ? 0 : 1;
+}
 inline constexpr End kDutEnd = End::A;
 inline constexpr End kTesterEnd = End::B;
 

@@ -13,10 +13,6 @@ namespace {
 
 constexpr std::uint8_t kNotCapable = 0; // of ECN
 
-constexpr std::size_t index_of(End end) {
-    return end == End::A ? 0 : 1;
-}
-
 void mark_ce(std::vector<std::byte>& bytes, const wire::Frame& frame) {
     fault::TargetFrame target{std::move(bytes), frame.layers};
     fault::change(target, fault::MarkCe{});

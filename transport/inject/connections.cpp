@@ -7,10 +7,6 @@
 namespace veriroce::inject {
 namespace {
 
-constexpr std::size_t index_of(End end) {
-    return end == End::A ? 0 : 1;
-}
-
 flow::Path path_of(const wire::Envelope& envelope, std::uint32_t qpn) {
     return {.source = envelope.source, .destination = envelope.destination, .qpn = qpn};
 }

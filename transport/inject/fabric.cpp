@@ -12,10 +12,6 @@ namespace {
 constexpr std::size_t kMaxSent = 65'536; // packets of a sender in a window
 constexpr std::size_t kMaxSenders = 1'024;
 
-constexpr std::size_t index_of(End end) {
-    return end == End::A ? 0 : 1;
-}
-
 bool is_cnp(std::uint8_t opcode) {
     return wire::opcode_info(opcode).operation == wire::Operation::Cnp;
 }

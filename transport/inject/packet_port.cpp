@@ -31,10 +31,8 @@ constexpr std::size_t kLargest = (64U << 10U) + 256;
 constexpr int kReceiveBuffer = 32 << 20;
 constexpr std::uint8_t kNeedsChecksum = 1;
 constexpr std::size_t kControlBytes = 64;
-// How long a full queue may hold up a frame before it is lost, as in a switch.
-constexpr wire::Duration kQueuePatience = std::chrono::milliseconds(20);
 
-std::unexpected<net::Error> failed(const std::string& interface, int number) {
+std::unexpected<net::Error> cannot_open(const std::string& interface, int number) {
     if (number == EPERM || number == EACCES) {
         return std::unexpected(
             net::Error{net::ErrorKind::NotPermitted,
@@ -104,29 +102,29 @@ PacketPort::~PacketPort() = default;
 std::expected<PacketPort, net::Error> PacketPort::open(const std::string& interface, int index) {
     // Protocol 0: nothing comes before it is bound.
     net::Descriptor socket(::socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-    if (!socket.valid()) return failed(interface, errno);
+    if (!socket.valid()) return cannot_open(interface, errno);
     if (::setsockopt(socket.fd(), SOL_SOCKET, SO_RCVBUFFORCE, &kReceiveBuffer,
                      sizeof kReceiveBuffer) != 0) {
         ::setsockopt(socket.fd(), SOL_SOCKET, SO_RCVBUF, &kReceiveBuffer, sizeof kReceiveBuffer);
     }
     ::setsockopt(socket.fd(), SOL_SOCKET, SO_SNDBUFFORCE, &kReceiveBuffer, sizeof kReceiveBuffer);
     switch_on(socket, PACKET_AUXDATA);
-    if (!switch_on(socket, PACKET_VNET_HDR)) return failed(interface, errno);
+    if (!switch_on(socket, PACKET_VNET_HDR)) return cannot_open(interface, errno);
     // What this host sends on the port is not of the wire; above all, what the bump sends.
-    if (!switch_on(socket, PACKET_IGNORE_OUTGOING)) return failed(interface, errno);
+    if (!switch_on(socket, PACKET_IGNORE_OUTGOING)) return cannot_open(interface, errno);
     packet_mreq request{};
     request.mr_ifindex = index;
     request.mr_type = PACKET_MR_PROMISC;
     if (::setsockopt(socket.fd(), SOL_PACKET, PACKET_ADD_MEMBERSHIP, &request, sizeof request) !=
         0) {
-        return failed(interface, errno);
+        return cannot_open(interface, errno);
     }
     sockaddr_ll address{};
     address.sll_family = AF_PACKET;
     address.sll_protocol = htons(ETH_P_ALL);
     address.sll_ifindex = index;
     if (::bind(socket.fd(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
-        return failed(interface, errno);
+        return cannot_open(interface, errno);
     }
     return PacketPort(std::move(socket));
 }
@@ -228,7 +226,7 @@ void PacketPort::flush() {
             continue;
         }
         if (errno == EAGAIN) {
-            if (!until) until = net::monotonic_now() + kQueuePatience;
+            if (!until) until = net::monotonic_now() + Ports::kQueuePatience;
             if (net::wait_for(fd(), POLLOUT, *until) == net::Waited::Ready) continue;
             ++counts_.queue_full;
         } else if (errno == ENOBUFS) {

@@ -48,6 +48,8 @@ struct BypassPath {
 class Ports {
   public:
     static constexpr std::size_t kBatch = 64;
+    // How long a full queue may hold up a frame before it is lost, as in a switch.
+    static constexpr wire::Duration kQueuePatience = std::chrono::milliseconds(20);
 
     virtual ~Ports() = default;
     Ports(const Ports&) = delete;

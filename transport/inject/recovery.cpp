@@ -7,10 +7,6 @@
 namespace veriroce::inject {
 namespace {
 
-constexpr std::size_t index_of(End end) {
-    return end == End::A ? 0 : 1;
-}
-
 // Whether a transport has something to recover from.
 bool does_harm(const fault::Action& action) {
     return std::visit(

@@ -44,7 +44,6 @@ constexpr std::size_t kMostPieces = 17;                 // as many as an skb of 
 constexpr std::uint16_t kUseSeveralBuffers = 1U << 4; // XDP_USE_SG
 constexpr std::uint32_t kContinues = 1U << 0;         // XDP_PKT_CONTD
 constexpr std::size_t kLinkBytes = 22;                // Ethernet and two tags
-constexpr wire::Duration kQueuePatience = std::chrono::milliseconds(20);
 // A process that was killed, or ports that were closed: the kernel frees their queues a little
 // later.
 constexpr wire::Duration kFreeing = std::chrono::seconds(2);
