@@ -80,6 +80,11 @@ Task<Met<>> play_post(Interpreter& interpreter, CaseQp& qp, const script::Post& 
     Objects& objects = interpreter.objects();
     const Order order = co_await order_of(objects, post, qp);
     dut::SendRequest request = request_of(post, order, qp, interpreter.environment());
+    if (post.to) {
+        const auto address = interpreter.environment().address(post.to->name, post.to->offset);
+        if (!address) co_return unplayable(post.to->span, "no such address");
+        request.ud->address = *address;
+    }
     for (const script::RegionSlice& slice : post.local) {
         const Piece piece = co_await piece_of(objects, slice, qp);
         const std::uint64_t bytes =

@@ -296,6 +296,7 @@ struct Post {
     std::optional<Key> lkey;     // overrides the local region's key
     std::optional<Key> rkey;     // overrides the remote region's key
     std::optional<Word> mw;      // the window of a BIND_MW
+    std::optional<Address> to;   // of a datagram, instead of the address of the QP's `to`
     std::optional<wire::Access> access;
     bool fence = false;
     bool inline_data = false;

@@ -282,8 +282,12 @@ class RunParser {
         return table;
     }
 
-    Node dut(Cursor& cursor) { return parse_side(cursor, scope_, posted_ids_, Side::Dut); }
-    Node tester(Cursor& cursor) { return parse_side(cursor, scope_, posted_ids_, Side::Tester); }
+    Node dut(Cursor& cursor) {
+        return parse_side(cursor, scope_, posted_ids_, Side::Dut, service_);
+    }
+    Node tester(Cursor& cursor) {
+        return parse_side(cursor, scope_, posted_ids_, Side::Tester, service_);
+    }
     Node fault(Cursor& cursor) { return FaultLine{parse_fault(cursor, scope_, FaultPlace::Case)}; }
     Node quiet(Cursor& cursor) {
         QpRef qp = noted(take_qp(cursor, scope_));

@@ -33,8 +33,8 @@ StatusMatch status_of(std::string_view word) {
 
 class SideLine {
   public:
-    SideLine(Cursor& cursor, Scope& scope, PostedIds& posted_ids, Side side)
-        : cursor_(cursor), scope_(scope), posted_ids_(posted_ids), side_(side) {}
+    SideLine(Cursor& cursor, Scope& scope, PostedIds& posted_ids, Side side, wire::Service service)
+        : cursor_(cursor), scope_(scope), posted_ids_(posted_ids), side_(side), service_(service) {}
 
     SideCommand parse() {
         SideCommand command{.side = side_, .command = Answers{}};
@@ -49,7 +49,10 @@ class SideLine {
             return command;
         }
         what_ = std::string(side_ == Side::Dut ? "dut " : "tester ") + verb.text;
-        if (row->names_qp) command.qp = take_qp(cursor_, scope_);
+        if (row->names_qp) {
+            command.qp = take_qp(cursor_, scope_);
+            service_ = service_of(scope_, command.qp, service_);
+        }
         command.command = (this->*row->parse)();
         cursor_.expect_end();
         return command;
@@ -179,11 +182,15 @@ class SideLine {
                  key("rkey", post.rkey),
                  {"mw", Equals, false, [&] { post.mw = scope_.use(cursor_, NameKind::Window); }},
                  access(post.access),
+                 {"to", Equals, false, [&] { post.to = parse_address(cursor_, scope_); }},
                  flag("fence", post.fence),
                  flag("inline", post.inline_data),
                  flag("se", post.solicited),
                  flag("unsignaled", post.unsignaled)});
         check_operation(operation, post);
+        if (post.to && (side_ != Side::Dut || service_ != wire::Service::Ud)) {
+            cursor_.fail(post.to->span, "only datagrams of the DUT can go elsewhere (type=UD)");
+        }
         posted_ids_.add(side_, wire::Queue::Send, post.ids);
         return post;
     }
@@ -357,6 +364,7 @@ class SideLine {
     Scope& scope_;
     PostedIds& posted_ids_;
     Side side_;
+    wire::Service service_; // of the QP that the line names, or of the one without a name
     std::string what_;
 };
 
@@ -385,8 +393,9 @@ void PostedIds::check_done(Cursor& cursor, Side side, wire::Queue queue, const I
     }
 }
 
-SideCommand parse_side(Cursor& cursor, Scope& scope, PostedIds& posted_ids, Side side) {
-    return SideLine(cursor, scope, posted_ids, side).parse();
+SideCommand parse_side(Cursor& cursor, Scope& scope, PostedIds& posted_ids, Side side,
+                       wire::Service service) {
+    return SideLine(cursor, scope, posted_ids, side, service).parse();
 }
 
 Pattern parse_pattern(Cursor& cursor) {

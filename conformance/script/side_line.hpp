@@ -22,7 +22,9 @@ class PostedIds {
 };
 
 // The line after `dut` or `tester`.
-SideCommand parse_side(Cursor& cursor, Scope& scope, PostedIds& posted_ids, Side side);
+// `service` is that of the QP without a name.
+SideCommand parse_side(Cursor& cursor, Scope& scope, PostedIds& posted_ids, Side side,
+                       wire::Service service);
 
 // FIELD=… of `qp` and `modify`, up to the end of the line.
 std::vector<Attribute> parse_attributes(Cursor& cursor, const Scope& scope, bool modify);
