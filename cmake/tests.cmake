@@ -48,9 +48,7 @@ foreach(room interpreter testbed plan explorer sheet)  # their tests play cases 
         veriroce_cases veriroce_script veriroce_mutants)
 endforeach()
 
-# Compiled one by one: in `mutants` the tests of each blind sample use the same names, and these
-# single files name things as other files of their folder name something else.
-set(tests_alone mutants)
+# Compiled one by one: they name things as other files of their folder name something else.
 set_source_files_properties(
     tests/dissector/decode/cut_test.cpp tests/dissector/decode/fast_path_test.cpp
     tests/dissector/decode/link_types_test.cpp tests/dissector/decode/upper_test.cpp
@@ -70,9 +68,7 @@ function(test_folder NAME DIR)
     endif()
     add_executable(test_${NAME} ${sources})
     target_link_libraries(test_${NAME} PRIVATE veriroce_test_main ${test_uses_${NAME}})
-    if(NOT NAME IN_LIST tests_alone)
-        together(test_${NAME})
-    endif()
+    together(test_${NAME})
     target_precompile_headers(test_${NAME} REUSE_FROM veriroce_test_pch)
     # g++ would optimise the hot rooms anew for each of them, because their objects could be.
     target_link_options(test_${NAME} PRIVATE -fno-lto ${fast_linker})
@@ -118,10 +114,13 @@ file(GLOB bench_parts CONFIGURE_DEPENDS tests/bench/*.cpp)
 set(bench_sources ${bench_parts})
 list(FILTER bench_sources INCLUDE REGEX "_bench\\.cpp$")
 list(FILTER bench_parts EXCLUDE REGEX "_(bench|main)\\.cpp$")
+add_library(veriroce_bench_parts OBJECT ${bench_parts})
+target_link_libraries(veriroce_bench_parts PRIVATE veriroce_options)
+together(veriroce_bench_parts)
 foreach(source IN LISTS bench_sources)
     cmake_path(GET source STEM name)
     string(REGEX REPLACE "_bench$" "" name "${name}")
-    add_executable(bench_${name} ${source} ${bench_parts})
+    add_executable(bench_${name} ${source} $<TARGET_OBJECTS:veriroce_bench_parts>)
     target_link_libraries(bench_${name} PRIVATE
         veriroce_options veriroce_program veriroce_net ${bench_uses_${name}} Threads::Threads)
     add_test(NAME "bench: bench_${name} runs and prints figures"
@@ -132,8 +131,9 @@ foreach(source IN LISTS bench_sources)
 endforeach()
 
 # Captures that figures are measured on; tests/bench/README.md.
-add_executable(make_captures tests/bench/make_captures_main.cpp tests/bench/captures.cpp)
-target_link_libraries(make_captures PRIVATE veriroce_options veriroce_wire)
+add_executable(make_captures tests/bench/make_captures_main.cpp
+    $<TARGET_OBJECTS:veriroce_bench_parts>)
+target_link_libraries(make_captures PRIVATE veriroce_options veriroce_wire veriroce_net)
 set(made_captures "${PROJECT_BINARY_DIR}/made_captures")
 file(MAKE_DIRECTORY "${made_captures}")
 add_test(NAME "bench: make_captures makes them" COMMAND make_captures "${made_captures}" 5000)

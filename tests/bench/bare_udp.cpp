@@ -16,11 +16,11 @@ namespace veriroce::bench_test {
 
 namespace {
 
-constexpr int buffer_bytes = 8 << 20; // as the link asks for
+constexpr int receive_bytes = 8 << 20; // as the link asks for
 
 net::Descriptor open_socket() {
     net::Descriptor socket(needed(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0), "socket"));
-    ::setsockopt(socket.fd(), SOL_SOCKET, SO_RCVBUF, &buffer_bytes, sizeof buffer_bytes);
+    ::setsockopt(socket.fd(), SOL_SOCKET, SO_RCVBUF, &receive_bytes, sizeof receive_bytes);
     return socket;
 }
 

@@ -186,4 +186,9 @@ void Bench::note(const engine::OwnedDatagram& datagram) {
     text_ += '\n';
 }
 
+void read_and_its_end(Bench& bench) {
+    bench.arrive(bench.read(100, 768));
+    bench.arrive(bench.read(101, 512, 256));
+}
+
 } // namespace veriroce::mutants::test

@@ -79,6 +79,10 @@ struct Play {
     Settings settings{};
 };
 
+inline constexpr std::string_view acked = "ACKNOWLEDGE 100 1f msn 1\n";
+// A READ of three packets, and again of its last two.
+void read_and_its_end(Bench& bench);
+
 std::vector<Play> framing_plays();
 std::vector<Play> responder_plays();
 std::vector<Play> read_plays();

@@ -6,7 +6,7 @@
 
 #include "tests/conformance/mutants/difference.hpp"
 
-namespace veriroce::mutants::test {
+namespace veriroce::mutants::test::of_blind3 {
 
 namespace {
 
@@ -569,4 +569,4 @@ TEST_CASE("blind: each defect of the third sample differs from the right device"
         blind3());
 }
 
-} // namespace veriroce::mutants::test
+} // namespace veriroce::mutants::test::of_blind3

@@ -7,7 +7,7 @@
 
 #include "tests/conformance/mutants/difference.hpp"
 
-namespace veriroce::mutants::test {
+namespace veriroce::mutants::test::of_blind4 {
 
 namespace {
 
@@ -655,4 +655,4 @@ TEST_CASE("blind: each defect of the fourth sample differs from the right device
         blind4());
 }
 
-} // namespace veriroce::mutants::test
+} // namespace veriroce::mutants::test::of_blind4

@@ -4,7 +4,7 @@
 
 #include "tests/conformance/mutants/difference.hpp"
 
-namespace veriroce::mutants::test {
+namespace veriroce::mutants::test::of_blind5 {
 
 namespace {
 
@@ -659,4 +659,4 @@ TEST_CASE("blind: each defect of the fifth sample differs from the right device"
     check_differences({responder_differences, requester_differences, port_differences}, blind5());
 }
 
-} // namespace veriroce::mutants::test
+} // namespace veriroce::mutants::test::of_blind5

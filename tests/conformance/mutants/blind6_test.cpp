@@ -4,7 +4,7 @@
 
 #include "tests/conformance/mutants/difference.hpp"
 
-namespace veriroce::mutants::test {
+namespace veriroce::mutants::test::of_blind6 {
 
 namespace {
 
@@ -593,4 +593,4 @@ TEST_CASE("blind: each defect of the sixth sample differs from the right device"
     check_differences({responder_differences, requester_differences, port_differences}, blind6());
 }
 
-} // namespace veriroce::mutants::test
+} // namespace veriroce::mutants::test::of_blind6

@@ -5,7 +5,7 @@
 #include "dissector/wire/management.hpp"
 #include "tests/conformance/mutants/difference.hpp"
 
-namespace veriroce::mutants::test {
+namespace veriroce::mutants::test::of_blind7 {
 
 namespace {
 
@@ -681,4 +681,4 @@ TEST_CASE("blind: each defect of the seventh sample differs from the right devic
     check_differences({responder_differences, requester_differences, port_differences}, blind7());
 }
 
-} // namespace veriroce::mutants::test
+} // namespace veriroce::mutants::test::of_blind7

@@ -5,7 +5,7 @@
 #include "dissector/wire/management.hpp"
 #include "tests/conformance/mutants/difference.hpp"
 
-namespace veriroce::mutants::test {
+namespace veriroce::mutants::test::of_blind8 {
 
 namespace {
 
@@ -664,4 +664,4 @@ TEST_CASE("blind: each defect of the eighth sample differs from the right device
     check_differences({responder_differences, requester_differences, port_differences}, blind8());
 }
 
-} // namespace veriroce::mutants::test
+} // namespace veriroce::mutants::test::of_blind8

@@ -5,7 +5,7 @@
 #include "dissector/wire/management.hpp"
 #include "tests/conformance/mutants/difference.hpp"
 
-namespace veriroce::mutants::test {
+namespace veriroce::mutants::test::of_blind9 {
 
 namespace {
 
@@ -677,4 +677,4 @@ TEST_CASE("blind: each defect of the ninth sample differs from the right device"
     check_differences({responder_differences, requester_differences, port_differences}, blind9());
 }
 
-} // namespace veriroce::mutants::test
+} // namespace veriroce::mutants::test::of_blind9

@@ -9,11 +9,6 @@ using wire::Position;
 
 namespace {
 
-void tail(Bench& bench) {
-    bench.arrive(bench.read(100, 768));
-    bench.arrive(bench.read(101, 512, 256));
-}
-
 void send_before_read(Bench& bench) {
     bench.arrive(bench.send_only(100));
     bench.arrive(bench.read(101, 4, 256));
@@ -27,7 +22,7 @@ void quiet_duplicate(Bench& bench) {
     bench.arrive(packet);
 }
 
-void read_gap(Bench& bench) {
+void read_gap_left_alone(Bench& bench) {
     bench.post(WrOpcode::RdmaRead, 768);
     bench.arrive(bench.packet(Operation::RdmaReadResponse, Position::First, 500, 256));
     bench.arrive(bench.packet(Operation::RdmaReadResponse, Position::Last, 502, 256));
@@ -66,13 +61,12 @@ void two_reads_and_the_first_again(Bench& bench) {
 constexpr std::string_view asks_for_the_rest =
     "RDMA_READ_REQUEST 500 for 768 bytes\nRDMA_READ_REQUEST 501 for 512 bytes\n"
     "after 12288 ns\nRDMA_READ_REQUEST 501 for 512 bytes\n";
-constexpr std::string_view acked = "ACKNOWLEDGE 100 1f msn 1\n";
 
 } // namespace
 
 std::vector<Play> lawful_plays() {
     return {
-        {"partial_read_retry_goes_on_with_middle", tail,
+        {"partial_read_retry_goes_on_with_middle", read_and_its_end,
          "RDMA_READ_RESPONSE_FIRST 100 256 bytes of 1 1f msn 1\n"
          "RDMA_READ_RESPONSE_MIDDLE 101 256 bytes of 2\n"
          "RDMA_READ_RESPONSE_LAST 102 256 bytes of 3 1f msn 1\n"
@@ -89,10 +83,10 @@ std::vector<Play> lawful_plays() {
          "ACKNOWLEDGE 100 1f msn 1\nRDMA_READ_RESPONSE_ONLY 101 4 bytes of 2 1f msn 2\n"
          "RDMA_READ_RESPONSE_ONLY 101 4 bytes of 2 1f msn 2\n"},
         {"duplicate_without_ack_request_ignored", quiet_duplicate, acked, ""},
-        {"whole_read_asked_for_again", read_gap, asks_for_the_rest,
+        {"whole_read_asked_for_again", read_gap_left_alone, asks_for_the_rest,
          "RDMA_READ_REQUEST 500 for 768 bytes\nRDMA_READ_REQUEST 500 for 768 bytes\n"
          "after 12288 ns\nRDMA_READ_REQUEST 500 for 768 bytes\n"},
-        {"implied_nak_waits_for_the_timer", read_gap, asks_for_the_rest,
+        {"implied_nak_waits_for_the_timer", read_gap_left_alone, asks_for_the_rest,
          "RDMA_READ_REQUEST 500 for 768 bytes\nafter 12288 ns\n"
          "RDMA_READ_REQUEST 501 for 512 bytes\n"},
         {"read_first_with_old_msn", [](Bench& bench) { bench.arrive(bench.read(100, 512)); },

@@ -16,11 +16,6 @@ void empty_read(Bench& bench) {
     bench.arrive(bench.write(101));
 }
 
-void tail(Bench& bench) {
-    bench.arrive(bench.read(100, 768));
-    bench.arrive(bench.read(101, 512, 256));
-}
-
 void add_twice(Bench& bench) {
     const auto add = bench.packet(wire::Operation::FetchAdd, wire::Position::Only, 100, 0);
     bench.arrive(add);
@@ -69,7 +64,7 @@ std::vector<Play> read_plays() {
          },
          "RDMA_READ_RESPONSE_ONLY 100 4 bytes of 1 1f msn 1\nACKNOWLEDGE 101 1f msn 2\n",
          "RDMA_READ_RESPONSE_ONLY 100 4 bytes of 1 1f msn 0\nACKNOWLEDGE 101 1f msn 2\n"},
-        {"read_tail_answered_from_the_start", tail,
+        {"read_tail_answered_from_the_start", read_and_its_end,
          "RDMA_READ_RESPONSE_FIRST 100 256 bytes of 1 1f msn 1\n"
          "RDMA_READ_RESPONSE_MIDDLE 101 256 bytes of 2\n"
          "RDMA_READ_RESPONSE_LAST 102 256 bytes of 3 1f msn 1\n"

@@ -87,7 +87,6 @@ void bad_key(Bench& bench, wire::Rkey key) {
 constexpr std::string_view one_nak_and_ack = "ACKNOWLEDGE 100 1f msn 1\n"
                                              "ACKNOWLEDGE 101 60 msn 1\n"
                                              "ACKNOWLEDGE 101 1f msn 2\n";
-constexpr std::string_view acked = "ACKNOWLEDGE 100 1f msn 1\n";
 constexpr std::string_view invalid = "ACKNOWLEDGE 100 61 msn 0\n";
 constexpr std::string_view no_access = "ACKNOWLEDGE 100 62 msn 0\n";
 
