@@ -68,6 +68,8 @@ std::span<const Mutant> blind10_all();
 std::span<const Mutant> blind11_responder();
 std::span<const Mutant> blind11_requester();
 std::span<const Mutant> blind11_port();
+std::span<const Mutant> blind12_responder();
+std::span<const Mutant> blind12_requester();
 
 std::span<const Mutant> lawful_first();
 std::span<const Mutant> lawful_responder();
