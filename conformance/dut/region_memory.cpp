@@ -68,18 +68,21 @@ class Kept {
         std::swap(*found, kept_.back());
         const wire::MutableBytes taken = kept_.back();
         kept_.pop_back();
+        bytes_ -= taken.size();
         return taken;
     }
     // False if it should go back to the system.
     bool give(wire::MutableBytes memory) {
-        if (kept_.size() >= kMost || memory.size() > kSmallBytes) return false;
+        if (bytes_ + memory.size() > kMostBytes) return false;
         kept_.push_back(memory);
+        bytes_ += memory.size();
         return true;
     }
 
   private:
-    static constexpr std::size_t kMost = 64;
+    static constexpr std::size_t kMostBytes = std::size_t{16} << 20;
     std::vector<wire::MutableBytes> kept_;
+    std::size_t bytes_ = 0; // of all of them
 };
 
 Kept& kept() {
