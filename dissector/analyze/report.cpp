@@ -7,12 +7,10 @@
 #include <fmt/format.h>
 
 #include "dissector/analyze/explain.hpp"
-#include "dissector/wire/put.hpp"
+#include "dissector/analyze/put.hpp"
 
 namespace veriroce::analyze {
 namespace {
-
-using wire::put;
 
 constexpr std::size_t kColumns = 96;
 

@@ -3,13 +3,11 @@
 
 #include "dissector/analyze/explain.hpp"
 #include "dissector/analyze/json_object.hpp"
+#include "dissector/analyze/put.hpp"
 #include "dissector/analyze/report.hpp"
-#include "dissector/wire/put.hpp"
 
 namespace veriroce::analyze {
 namespace {
-
-using wire::put;
 
 void put_totals(std::string& out, const Report& report, bool typed) {
     const Totals& totals = *report.totals;

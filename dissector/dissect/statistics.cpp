@@ -8,12 +8,13 @@
 
 #include <fmt/format.h>
 
-#include "dissector/wire/put.hpp"
-
 namespace veriroce::dissect {
 namespace {
 
-using wire::put;
+template <typename... Args>
+void append_to(std::string& out, fmt::format_string<Args...> format, Args&&... args) {
+    fmt::format_to(std::back_inserter(out), format, std::forward<Args>(args)...);
+}
 
 // The summary fits on 24 lines, so it lists only the largest entries, and opcodes in two columns.
 constexpr std::size_t kOpcodeLines = 5;
@@ -130,20 +131,21 @@ void Statistics::add(const CountedBatch& batch) {
 }
 
 void Statistics::append(std::string& out) {
-    put(out, "frames      {} ({} bytes on the wire)\n", counts_.frames, counts_.bytes);
+    append_to(out, "frames      {} ({} bytes on the wire)\n", counts_.frames, counts_.bytes);
     if (counts_.first_ns) {
         const auto since = static_cast<std::uint64_t>(*counts_.last_ns) -
                            static_cast<std::uint64_t>(*counts_.first_ns);
-        put(out, "duration    {:.6f} s\n", static_cast<double>(since) / kNanosecondsPerSecond);
+        append_to(out, "duration    {:.6f} s\n",
+                  static_cast<double>(since) / kNanosecondsPerSecond);
     }
-    put(out, "RoCEv2      {} packets, {} payload bytes\n", counts_.roce, counts_.payload);
+    append_to(out, "RoCEv2      {} packets, {} payload bytes\n", counts_.roce, counts_.payload);
     if (counts_.other > 0)
-        put(out, "other       {} packets of RoCE v1 and InfiniBand\n", counts_.other);
-    put(out, "ICRC        {} good, {} bad, {} unchecked\n", counts_.icrc[0], counts_.icrc[1],
-        counts_.icrc[2]);
+        append_to(out, "other       {} packets of RoCE v1 and InfiniBand\n", counts_.other);
+    append_to(out, "ICRC        {} good, {} bad, {} unchecked\n", counts_.icrc[0], counts_.icrc[1],
+              counts_.icrc[2]);
     append_answers(out);
-    put(out, "findings    in {} packets; {} malformed, {} frames cut by the capture\n",
-        counts_.with_findings, counts_.malformed, counts_.cut);
+    append_to(out, "findings    in {} packets; {} malformed, {} frames cut by the capture\n",
+              counts_.with_findings, counts_.malformed, counts_.cut);
     append_findings(out);
     if (not_followed_.total() > 0) {
         out += "            ";
@@ -158,8 +160,8 @@ void Statistics::append_answers(std::string& out) const {
     const auto of = [this](wire::AckKind kind) {
         return counts_.answers[static_cast<std::size_t>(kind)];
     };
-    put(out, "answers     {} ACK, {} RNR NAK, {} NAK; {} CNP\n", of(wire::AckKind::Ack),
-        of(wire::AckKind::RnrNak), of(wire::AckKind::Nak), opcodes_[wire::kCnpOpcode]);
+    append_to(out, "answers     {} ACK, {} RNR NAK, {} NAK; {} CNP\n", of(wire::AckKind::Ack),
+              of(wire::AckKind::RnrNak), of(wire::AckKind::Nak), opcodes_[wire::kCnpOpcode]);
 }
 
 // Warnings and errors by rule, most frequent first, on one line; no line if there are none.
@@ -179,17 +181,17 @@ void Statistics::append_findings(std::string& out) const {
     });
     std::string_view before = "            ";
     for (std::size_t i = 0; i < std::min(rules.size(), kListedRules); ++i) {
-        put(out, "{}{} {}", before, rules[i].second, rules[i].first);
+        append_to(out, "{}{} {}", before, rules[i].second, rules[i].first);
         before = ", ";
     }
-    if (rules.size() > kListedRules) put(out, ", and {} more", rules.size() - kListedRules);
+    if (rules.size() > kListedRules) append_to(out, ", and {} more", rules.size() - kListedRules);
     out += '\n';
 }
 
 void Statistics::append_carriers(std::string& out) const {
     if (counts_.fragments + counts_.pauses + counts_.priority_pauses == 0) return;
-    put(out, "network     {} IP fragments; {} PAUSE frames, {} of a priority (PFC)\n",
-        counts_.fragments, counts_.pauses + counts_.priority_pauses, counts_.priority_pauses);
+    append_to(out, "network     {} IP fragments; {} PAUSE frames, {} of a priority (PFC)\n",
+              counts_.fragments, counts_.pauses + counts_.priority_pauses, counts_.priority_pauses);
 }
 
 void Statistics::append_opcodes(std::string& out) const {
@@ -213,30 +215,31 @@ void Statistics::append_opcodes(std::string& out) const {
     for (std::size_t line = 0; line < lines; ++line) {
         const std::size_t beside = line + lines;
         if (beside < listed) {
-            put(out, "{:<52}{}\n", text(used[line]), text(used[beside]));
+            append_to(out, "{:<52}{}\n", text(used[line]), text(used[beside]));
         } else {
-            put(out, "{}\n", text(used[line]));
+            append_to(out, "{}\n", text(used[line]));
         }
     }
     if (used.size() > kListedOpcodes) {
-        put(out, "              and {} more opcodes\n", used.size() - kListedOpcodes);
+        append_to(out, "              and {} more opcodes\n", used.size() - kListedOpcodes);
     }
 }
 
 void Statistics::append_flows(std::string& out) {
     const std::vector<FlowCounts::Flow> largest = flows_.largest(kListedFlows);
     if (largest.empty()) return;
-    put(out, "\n     packets         bytes  to QP of address (from), {} in all\n", flows_.size());
+    append_to(out, "\n     packets         bytes  to QP of address (from), {} in all\n",
+              flows_.size());
     for (const auto& [path, packets, bytes] : largest) {
-        put(out, "{:>12}  {:>12}  0x{:06x} of {} (from {})\n", packets, bytes, path.qpn,
-            path.destination.text(), path.source.text());
+        append_to(out, "{:>12}  {:>12}  0x{:06x} of {} (from {})\n", packets, bytes, path.qpn,
+                  path.destination.text(), path.source.text());
     }
     if (flows_.size() > largest.size()) {
-        put(out, "              and {} more; veriroce analyze shows each\n",
-            flows_.size() - largest.size());
+        append_to(out, "              and {} more; veriroce analyze shows each\n",
+                  flows_.size() - largest.size());
     }
     if (flows_.beyond() > 0) {
-        put(out, "              and {} packets of flows beyond the limit\n", flows_.beyond());
+        append_to(out, "              and {} packets of flows beyond the limit\n", flows_.beyond());
     }
 }
 

@@ -5,14 +5,14 @@
 #include <numeric>
 
 #include "dissector/analyze/json_object.hpp"
-#include "dissector/wire/put.hpp"
+#include "dissector/analyze/put.hpp"
 
 namespace veriroce::two_points {
 namespace {
 
 using analyze::Object;
 
-using wire::put;
+using analyze::put;
 
 std::string text_of(double nanoseconds) {
     const double size = std::abs(nanoseconds);
