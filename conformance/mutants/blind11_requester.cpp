@@ -525,6 +525,7 @@ constexpr std::array kMutants{
            .rule = "CA17-12",
            .description = "A datagram takes the path of the first datagram to the same QP number, "
                           "not the path of its address handle.",
+           .cases = "ext/datagrams-to-two-hosts",
            .make_filter = make<DatagramPathByQpn>},
     Mutant{.name = "uc_messages_begin_at_first_psn",
            .rule = "REQ-01",

@@ -779,6 +779,7 @@ constexpr std::array kMutants{
            .rule = "BTH-14",
            .description = "A WRITE without immediate data that follows a solicited message has SE "
                           "set in its last packet.",
+           .cases = "req/plain-behind-solicited",
            .make_filter = make<SolicitedKeptForWrite>},
     Mutant{.name = "ud_pad_is_length_of_last_word",
            .rule = "BTH-09",
@@ -789,6 +790,7 @@ constexpr std::array kMutants{
            .rule = "REQ-01",
            .description = "The message that follows a UC message of zero bytes begins with the "
                           "same PSN.",
+           .cases = "ext/empty-unreliable-messages-sent",
            .make_filter = make<EmptyUcMessageTakesNoPsn>},
     Mutant{.name = "last_behind_ack_request_asks_none",
            .rule = "N-18",
@@ -801,6 +803,7 @@ constexpr std::array kMutants{
            .rule = "LEN-04",
            .description = "The RETH of a WRITE of zero bytes announces the length of the newest "
                           "WRITE before it that had any.",
+           .cases = "req/empty-in-turn",
            .make_filter = make<EmptyWriteAnnouncesLastLength>},
     Mutant{.name = "immediate_of_long_write_swapped",
            .rule = "REQ-34",
@@ -871,6 +874,7 @@ constexpr std::array kMutants{
            .rule = "REQ-07",
            .description = "An ACK of the PSN that comes after the newest one sent acknowledges all "
                           "that was sent.",
+           .cases = "req/ack-outside-by-every-power",
            .make_filter = make<AckOfNextPsnTaken>},
     Mutant{.name = "ack_across_wrap_taken_for_old",
            .rule = "REQ-03",
@@ -882,11 +886,13 @@ constexpr std::array kMutants{
            .rule = "STA-06",
            .level = "SHOULD",
            .description = "Only the first time that a QP is drained an SQ_DRAINED event comes.",
+           .cases = "sta/drained-again",
            .make_filter = make<DrainedToldOnce>},
     Mutant{.name = "rd_atomic_in_sqd_ignored",
            .rule = "N-25",
            .level = "SHOULD",
            .description = "A max_rd_atomic that is set in SQD is reported and has no effect.",
+           .cases = "n/reads-limited-in-sqd",
            .make_filter = make<RdAtomicInSqdIgnored>},
     Mutant{.name = "psn_kept_through_error_and_reset",
            .rule = "STA-10",

@@ -647,6 +647,7 @@ constexpr std::array kMutants{
            .rule = "OPC-02",
            .description = "A FLUSH or ATOMIC WRITE that comes between the packets of a SEND or "
                           "WRITE is carried out, and the message goes on behind it.",
+           .cases = "opc/flush-inside-a-message opc/atomic-write-inside-a-message",
            .checks = kStandardChecks.with(RequestCheck::OpcodeSequence, newer_opcodes_anywhere)},
     Mutant{.name = "rights_changed_in_rts_ignored",
            .rule = "KEY-01",
@@ -672,6 +673,7 @@ constexpr std::array kMutants{
            .rule = "STA-07",
            .description = "The receive that a SEND of several packets has begun to fill is not "
                           "flushed when the host moves the QP to ERR.",
+           .cases = "sta/begun-receive-flushed",
            .make_filter = make<BegunReceiveNotFlushed>},
     Mutant{.name = "rnr_naked_invalidate_ends_qp_when_it_comes_again",
            .rule = "RNR-06",
@@ -683,6 +685,7 @@ constexpr std::array kMutants{
            .rule = "RSP-03",
            .description = "While PSN 0 is expected, every request ahead of it draws a sequence "
                           "NAK of its own.",
+           .cases = "rsp/one-nak-for-each-psn",
            .checks = kStandardChecks.with(RequestCheck::OneNak, nak_at_zero_forgotten)},
     Mutant{.name = "gap_nak_counts_open_message",
            .rule = "ACK-08",
@@ -703,6 +706,7 @@ constexpr std::array kMutants{
            .rule = "RSP-15",
            .description = "While a sequence NAK is outstanding, a repeated WRITE of one packet "
                           "is written to memory once more.",
+           .cases = "rsp/old-writes-in-a-gap",
            .make_filter = make<DuplicateWriteInGapCarriedOut>},
     // READs
     Mutant{.name = "read_repeated_to_any_end",
@@ -742,6 +746,7 @@ constexpr std::array kMutants{
            .rule = "ATM-04",
            .description = "A COMPARE_SWAP that did not swap is carried out again when it is "
                           "repeated.",
+           .cases = "atm/failed-swap-again",
            .make_filter = make<FailedSwapTriedAgain>},
     // The port
     Mutant{.name = "v6_source_compared_by_last_word",
@@ -759,6 +764,7 @@ constexpr std::array kMutants{
            .rule = "ENC-11",
            .description = "NAKs and RNR NAKs leave with TTL or hop limit 64, whatever the QP's "
                           "address vector says.",
+           .cases = "enc/hop-limit-of-each-answer",
            .make_filter = make<EditsSentDatagram<naks_have_default_hop_limit>>},
     Mutant{.name = "long_packets_leave_without_dont_fragment",
            .rule = "ENC-09",
@@ -769,6 +775,7 @@ constexpr std::array kMutants{
            .rule = "CNP-01",
            .description = "A congestion mark on a MIDDLE or LAST packet of a request brings no "
                           "CNP.",
+           .cases = "cnp/for-each-place",
            .make_filter = make<MarksInsideMessagesIgnored>},
 };
 static_assert(kMutants.size() == 28);
