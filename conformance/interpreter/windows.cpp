@@ -57,6 +57,8 @@ Task<Met<>> bind_window(Interpreter& interpreter, CaseQp& qp, const script::Post
     const script::RegionSlice whole{.region = bound->on, .span = span};
     const Piece piece =
         co_await piece_of(objects, post.local.empty() ? whole : post.local.front(), qp);
+    const auto length = static_cast<std::uint64_t>(
+        co_await number_or(objects, post.length, static_cast<std::int64_t>(piece.length), qp));
     const engine::Access access = post.access ? *post.access : remote_rights(piece.memory->access);
     wire::Rkey key = incremented(bound->rkey);
     if (post.rkey) {
@@ -68,7 +70,7 @@ Task<Met<>> bind_window(Interpreter& interpreter, CaseQp& qp, const script::Post
                                         .mw = bound->mw,
                                         .mr = piece.memory->mr,
                                         .offset = piece.offset,
-                                        .length = piece.length,
+                                        .length = length,
                                         .access = access,
                                         .id = static_cast<std::uint64_t>(ids.first)};
         const dut::MwBound done = co_await ask<dut::MwBound>(interpreter, std::move(call), span);
@@ -80,7 +82,7 @@ Task<Met<>> bind_window(Interpreter& interpreter, CaseQp& qp, const script::Post
                                  .mw = bound->mw,
                                  .bind = dut::Bind{.mr = piece.memory->mr,
                                                    .offset = piece.offset,
-                                                   .length = piece.length,
+                                                   .length = length,
                                                    .access = access},
                                  .flags = {.signaled = !post.unsignaled, .fence = post.fence}};
         dut::PostSend chain{.qp = qp.dut_qp};
