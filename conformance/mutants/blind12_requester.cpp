@@ -874,7 +874,7 @@ constexpr std::array kMutants{
            .rule = "REQ-07",
            .description = "An ACK of the PSN that comes after the newest one sent acknowledges all "
                           "that was sent.",
-           .cases = "req/ack-outside-by-every-power",
+           .cases = "req/ack-of-the-next-psn",
            .make_filter = make<AckOfNextPsnTaken>},
     Mutant{.name = "ack_across_wrap_taken_for_old",
            .rule = "REQ-03",
