@@ -11,7 +11,8 @@ namespace veriroce::explorer {
 namespace {
 
 constexpr wire::Duration kWait = std::chrono::milliseconds(3); // until a request has come
-constexpr int kMostTimeouts = 20;                              // until a device has given up
+constexpr wire::Duration kLookedAt = std::chrono::milliseconds(4);
+constexpr int kMostTimeouts = 20;         // until a device has given up
 constexpr std::size_t kMostOpen = 12;     // requests that the tester has not answered
 constexpr std::size_t kMostChained = 24;  // of them in one chain
 constexpr std::uint32_t kMostPosted = 60; // of a QP; its queue holds 128
@@ -442,11 +443,14 @@ void overtake(Sketch& sketch, Qp& qp) {
 // bad ICRC.
 void haunt(Sketch& sketch, Qp& qp) {
     Asked& asked = qp.open.front();
-    constexpr std::array<std::int64_t, 6> places{-1, -2, -100, 1000, 0x100000, 0x3FFFFF};
+    constexpr std::array<std::int64_t, 7> places{-1, -2, -100, 0, 1000, 0x100000, 0x3FFFFF};
     const std::int64_t place = sketch.random().pick(places);
     const std::int64_t psn = place < 0 ? asked.first_psn + place : qp.dut_psn + place;
     switch (sketch.random().below(4)) {
-    case 0: return sketch.say(fmt::format("{}ACK psn={}", sends(qp), psn));
+    case 0:
+        sketch.say(fmt::format("{}ACK psn={}", sends(qp), psn));
+        if (sketch.percent(30)) sketch.wait(kLookedAt); // and see what it completes
+        return;
     case 1:
         return sketch.say(fmt::format("{}RDMA_READ_RESPONSE_ONLY psn={} len=64", sends(qp), psn));
     case 2: return sketch.say(fmt::format("{}NAK psn={} code=REMOTE_ACCESS", sends(qp), psn));

@@ -651,6 +651,11 @@ Illegal bad_order(Sketch& sketch, const Qp& qp) {
     if (sketch.reach().reading && sketch.percent(25))
         return {{begin, fmt::format("RDMA_READ_REQUEST psn={} {} dmalen=8", qp.psn + 1, target)},
                 false};
+    if (sketch.reach().flush && sketch.percent(20))
+        return {{begin, fmt::format("FLUSH psn={} {} dmalen=8 plt=1 sel=0", qp.psn + 1, target)},
+                false};
+    if (sketch.reach().atomic_write && sketch.percent(20))
+        return {{begin, fmt::format("ATOMIC_WRITE psn={} {} len=8", qp.psn + 1, target)}, false};
     const std::string_view intruder = sketch.random().pick(intruders);
     const bool remote = intruder == "RDMA_WRITE_FIRST" || intruder == "RDMA_WRITE_ONLY";
     return {{begin, fmt::format("{} psn={}{}", intruder, qp.psn + 1, remote ? " " + target : "")}};

@@ -50,7 +50,11 @@ void reconnect(Sketch& sketch, Qp& qp) {
 void change_in_sqd(Sketch& sketch, Qp& qp) {
     if (!sketch.percent(40)) return;
     std::string change;
-    switch (sketch.random().below(4)) {
+    switch (sketch.random().below(5)) {
+    case 4: // fewer may be under way
+        if (qp.talk != Talk::DutAsks || !sketch.reach().reading) return;
+        change = "max_rd_atomic=1";
+        break;
     case 3: // longer: what waits for retries counts none too few
         if (qp.talk != Talk::DutAsks) return;
         change = fmt::format("timeout={}", sketch.longer_timeout());
@@ -162,6 +166,9 @@ void end(Sketch& sketch, Qp& qp) {
     if (sketch.percent(20)) post_many_receives(sketch, qp);
     if (!is_reliable(qp.talk)) post_idle_receives(sketch, qp);
     send_pending(sketch, qp);
+    // A message that has begun, and the receive that it fills.
+    if (qp.talk == Talk::TesterAsks && qp.known && sketch.percent(20))
+        sketch.say(fmt::format("{}SEND_FIRST psn={}", sends(qp), qp.psn++));
     sketch.say(fmt::format("dut    modify {}state=ERR", of(qp)));
     if (is_reliable(qp.talk) && sketch.percent(50))
         sketch.say(fmt::format("{}SEND_ONLY psn={} ackreq", sends(qp), qp.psn));
