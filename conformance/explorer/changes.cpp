@@ -167,8 +167,12 @@ void end(Sketch& sketch, Qp& qp) {
     if (!is_reliable(qp.talk)) post_idle_receives(sketch, qp);
     send_pending(sketch, qp);
     // A message that has begun, and the receive that it fills.
-    if (qp.talk == Talk::TesterAsks && qp.known && sketch.percent(20))
+    if (qp.talk == Talk::TesterAsks && qp.known && !qp.shared && sketch.percent(20)) {
+        sketch.say(
+            fmt::format("dut    recv {}id={} len={}", of(qp), sketch.next_id(), 2 * sketch.mtu()));
         sketch.say(fmt::format("{}SEND_FIRST psn={}", sends(qp), qp.psn++));
+        sketch.wait(kSent);
+    }
     sketch.say(fmt::format("dut    modify {}state=ERR", of(qp)));
     if (is_reliable(qp.talk) && sketch.percent(50))
         sketch.say(fmt::format("{}SEND_ONLY psn={} ackreq", sends(qp), qp.psn));
