@@ -113,7 +113,7 @@ std::span<const Mutant> blind12() {
 }
 
 std::array<std::span<const Mutant>, 12> blind_samples() {
-    return {blind(),  blind2(), blind3(), blind4(),  blind5(), blind6(),
+    return {blind(),  blind2(), blind3(), blind4(),  blind5(),  blind6(),
             blind7(), blind8(), blind9(), blind10(), blind11(), blind12()};
 }
 
