@@ -77,11 +77,12 @@ void RequesterView::response(Qp& qp, const Packet& packet, bool clear) {
     const auto behind = std::ranges::upper_bound(qp.sends, psn, {}, &SendWork::first);
     const bool was_sent = behind != qp.sends.begin() && std::prev(behind)->first < next_sent_;
     const bool none_seen = next_sent_ == 0;
-    if (none_seen || (was_sent && psn < end)) {
+    if (none_seen || (was_sent && psn < end))
         evidence_.acknowledged = std::max(evidence_.acknowledged, psn);
-        if (packet.packet->headers.has(wire::Header::Aeth)) {
-            evidence_.msn = std::max(evidence_.msn, packet.packet->aeth.msn.value);
-        }
+    // REQ-07: nor does what comes behind all that was posted. The MSN of others counts, since a
+    // request may have been sent that was lost on its way here.
+    if (psn < end && packet.packet->headers.has(wire::Header::Aeth)) {
+        evidence_.msn = std::max(evidence_.msn, packet.packet->aeth.msn.value);
     }
     const auto open = qp.sends.begin() + static_cast<std::ptrdiff_t>(qp.sends_done);
     const auto found = std::find_if(open, qp.sends.end(), [&](const SendWork& one) {
