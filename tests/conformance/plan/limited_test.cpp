@@ -87,9 +87,10 @@ TEMPLATE_TEST_CASE_SIG("limited: a device that says what it lacks passes or skip
 // An agent that does not probe claims what its device then refuses.
 TEMPLATE_TEST_CASE_SIG("limited: a verb that the device refuses makes the run a SKIP", "[suite]",
                        ((std::size_t part), part), 0, 1, 2, 3) {
-    const auto each = dut::Lacks::each();
+    const auto all = dut::Lacks::each();
+    std::vector<std::string_view> each(all.begin(), all.end());
+    std::erase_if(each, is_asked_for_by_every_case);
     for (const std::string_view lacking : shared_sweep_of(each, part, 4)) {
-        if (is_asked_for_by_every_case(lacking)) continue;
         for (const CaseResult& result : play_quick_suite(lacking, dut::Told::No)) {
             INFO("without " << lacking << ", which it claims\n" << text_of(result));
             CHECK((result.verdict == Verdict::Skip || result.verdict == Verdict::Pass));

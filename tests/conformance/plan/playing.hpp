@@ -65,11 +65,13 @@ inline Shard sweep_share() {
     return *share;
 }
 
-// As sweep_of; of a long sweep the part that SWEEP_SHARE tells.
+// As sweep_of; of a long sweep the part that SWEEP_SHARE tells. One element at least.
 template <std::ranges::random_access_range List>
 auto shared_sweep_of(const List& all, std::size_t part, std::size_t parts) {
     const Shard share = sweep_share();
-    return part_of(all, part + parts * (share.index - 1), parts * kSweepStep * share.of);
+    auto taken = part_of(all, part + parts * (share.index - 1), parts * kSweepStep * share.of);
+    if (taken.empty()) taken.push_back(all[(part + share.index) % std::size(all)]);
+    return taken;
 }
 
 // Both IP versions; all of the program's own cases if none is named.
