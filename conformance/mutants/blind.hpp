@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <concepts>
 #include <deque>
 #include <map>
@@ -10,6 +11,14 @@
 #include "conformance/mutants/qp_filter.hpp"
 
 namespace veriroce::mutants {
+
+// Only the short form of the header goes through the byte swap.
+inline void swap_immediate_of_long_write(wire::Packet& packet) {
+    const wire::OpcodeInfo& info = packet.info();
+    const bool meant = info.operation == wire::Operation::RdmaWrite &&
+                       info.position == wire::Position::Last && info.immediate();
+    if (meant) packet.imm.value = std::byteswap(packet.imm.value);
+}
 
 // The host's registered memory by key. A region that the host has deregistered leaves a copy of its
 // bytes.

@@ -1,6 +1,5 @@
 // Written blind, twelfth sample: requesters and their hosts. More than half of these defects show
 // only in a particular situation.
-#include <bit>
 #include <cstring>
 #include <map>
 #include <set>
@@ -107,7 +106,7 @@ struct Behind {
     std::int64_t by = 0; // PSNs
 };
 
-// PSNs are taken as bytes are read, and there are none.
+// A PSN is taken where bytes are read: an empty message reads no bytes.
 class EmptyUcMessageTakesNoPsn final : public QpFilter<Behind> {
   protected:
     void leaves(Qp& qp, Passage& passage) override {
@@ -165,14 +164,6 @@ class EmptyWriteAnnouncesLastLength final : public QpFilter<AnnouncedLengths> {
         packet.reth.dma_length = length;
     }
 };
-
-// Only the short form of the header goes through the byte swap.
-void immediate_of_long_write_swapped(wire::Packet& packet) {
-    const wire::OpcodeInfo& info = packet.info();
-    const bool meant = info.operation == Operation::RdmaWrite && info.position == Position::Last &&
-                       info.immediate();
-    if (meant) packet.imm.value = std::byteswap(packet.imm.value);
-}
 
 struct Bodies {
     struct Body {
@@ -599,7 +590,7 @@ struct FirstRnr {
     wire::Syndrome asked;         // of the first one for this PSN
 };
 
-// The timer is loaded once for each request that waits, and started anew for each NAK.
+// The timer gets its time once for each request that waits; each further NAK starts it again.
 class NextRnrWaitsAsFirst final : public QpFilter<FirstRnr> {
   protected:
     void arrives(Qp& qp, Passage& passage) override {
@@ -809,7 +800,7 @@ constexpr std::array kMutants{
            .rule = "REQ-34",
            .description = "The immediate data of a WRITE of several packets leave with their bytes "
                           "in reverse order.",
-           .make_filter = make<EditsOutbound<immediate_of_long_write_swapped>>},
+           .make_filter = make<EditsOutbound<swap_immediate_of_long_write>>},
     Mutant{.name = "resent_middle_has_bytes_before",
            .rule = "REQ-31",
            .description = "Where a resend begins with a MIDDLE packet, that packet has the bytes "

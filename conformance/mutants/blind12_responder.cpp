@@ -83,7 +83,7 @@ bool read_repeated_to_any_end(const RequestView& view) {
            asked.virtual_address == saved.address + offset;
 }
 
-// The PSN of the outstanding NAK is kept, and 0 means that there is none.
+// The device keeps the PSN of the outstanding NAK, and takes 0 for no NAK.
 RequestVerdict nak_at_zero_forgotten(const RequestView& view) {
     const bool at_zero = view.inbound.expected_psn == wire::Psn{};
     return at_zero && view.inbound.nak == engine::NakState::Sequence
@@ -100,13 +100,6 @@ bool source_by_its_last_word(const PacketView& view) {
 }
 
 // --- immediate data, completions
-
-void immediate_of_long_write_swapped(wire::Packet& packet) {
-    const wire::OpcodeInfo& info = packet.info();
-    const bool meant = info.operation == Operation::RdmaWrite && info.immediate() &&
-                       info.position == Position::Last;
-    if (meant) packet.imm.value = std::byteswap(packet.imm.value);
-}
 
 // Zero stands for none.
 class ImmediateZeroIsNone final : public SurfaceFilter {
@@ -659,7 +652,7 @@ constexpr std::array kMutants{
            .rule = "N-15",
            .description = "The immediate data of a WRITE of several packets reach the host with "
                           "their bytes in reverse order.",
-           .make_filter = make<EditsInbound<immediate_of_long_write_swapped>>},
+           .make_filter = make<EditsInbound<swap_immediate_of_long_write>>},
     Mutant{.name = "immediate_of_zero_taken_for_none",
            .rule = "N-15",
            .description = "A receive completion does not tell of immediate data that are zero.",
