@@ -7,12 +7,13 @@
 
 #include <fmt/format.h>
 
+#include "conformance/interpreter/completions.hpp"
+
 namespace veriroce::explorer {
 namespace {
 
 constexpr wire::Duration kWait = std::chrono::milliseconds(3); // until a request has come
-constexpr wire::Duration kLookedAt = std::chrono::milliseconds(4);
-constexpr int kMostTimeouts = 20;         // until a device has given up
+constexpr int kMostTimeouts = 20;                              // until a device has given up
 constexpr std::size_t kMostOpen = 12;     // requests that the tester has not answered
 constexpr std::size_t kMostChained = 24;  // of them in one chain
 constexpr std::uint32_t kMostPosted = 60; // of a QP; its queue holds 128
@@ -451,7 +452,7 @@ void haunt(Sketch& sketch, Qp& qp) {
         if (!sketch.percent(30)) return sketch.say(fmt::format("{}ACK psn={}", sends(qp), psn));
         // The PSN that comes next: nothing may be posted before all see what that completes.
         sketch.say(fmt::format("{}ACK psn={}", sends(qp), qp.dut_psn));
-        return sketch.wait(kLookedAt);
+        return sketch.wait(interpreter::kWaitThatLooks);
     case 1:
         return sketch.say(fmt::format("{}RDMA_READ_RESPONSE_ONLY psn={} len=64", sends(qp), psn));
     case 2: return sketch.say(fmt::format("{}NAK psn={} code=REMOTE_ACCESS", sends(qp), psn));

@@ -69,6 +69,9 @@ Finding overdue(Interpreter& interpreter, const Awaited& line, const AwaitedStat
 Finding overdue(Interpreter& interpreter, const Awaited& line, const AwaitedEvent& what);
 Finding overdue(Interpreter& interpreter, const Awaited& line, const AwaitedNotification& what);
 
+// A `wait` of this length or more fetches completions before it ends.
+inline constexpr wire::Duration kWaitThatLooks = std::chrono::milliseconds(4);
+
 // Fetches the completions of the QP's CQ, waiting at most `wait` for the first. Gives each to its
 // own QP, because QPs may share the queue.
 Task<Met<>> collect_completions(Interpreter& interpreter, CaseQp& qp, wire::Duration wait,

@@ -163,10 +163,8 @@ Task<Met<bool>> has_data(Interpreter& interpreter, const script::ExpectPacket& l
     co_return differing.empty();
 }
 
-// What a wait of some length is for: whoever looks at the run later sees what had completed then,
-// and what came too soon. Queues that the script names stay as full as it makes them.
-constexpr wire::Duration kLookedAt = std::chrono::milliseconds(4);
-
+// Whoever judges the run later sees what had completed by then, and what came too soon. Queues that
+// the script names stay as full as it makes them.
 Task<Met<>> look_at_completions(Interpreter& interpreter, Span span) {
     for (auto& [name, qp] : interpreter.objects().qps) {
         if (qp.setup.attribute("cq") != nullptr) continue;
@@ -256,7 +254,7 @@ Task<Met<>> play(Interpreter& interpreter, const script::Wait& line, Span span) 
         co_await number(interpreter.objects(), line.time, interpreter.objects().own_qp())};
     for (bool again = true; std::exchange(again, false);) {
         const wire::Instant end = interpreter.clock().now() + time;
-        if (time >= kLookedAt) {
+        if (time >= kWaitThatLooks) {
             co_await interpreter.events().sleep(end - time / 4);
             co_await look_at_completions(interpreter, span);
         }
