@@ -9,7 +9,6 @@
 #include <fmt/format.h>
 
 #include "conformance/rules/rules.hpp"
-#include "dissector/wire/safe_text.hpp"
 #include "reports/html_page.hpp"
 #include "reports/json_objects.hpp"
 

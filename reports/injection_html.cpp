@@ -10,7 +10,6 @@
 #include "conformance/interpreter/notation.hpp"
 #include "dissector/wire/duration_text.hpp"
 #include "dissector/wire/frame.hpp"
-#include "dissector/wire/safe_text.hpp"
 #include "reports/decoded_packet.hpp"
 #include "reports/html_page.hpp"
 #include "reports/json_objects.hpp"

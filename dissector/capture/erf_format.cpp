@@ -69,19 +69,14 @@ std::expected<bool, ReadError> ErfFormat::next(Source& source, Record& record) {
     for (;;) {
         const wire::Bytes header = source.ahead(kHeaderBytes);
         if (header.empty() && !source.error()) return false;
-        const auto truncated = [&source] {
-            if (source.error()) return std::unexpected(*source.error());
-            return std::unexpected(
-                ReadError{.kind = ReadErrorKind::Truncated, .offset = source.offset()});
-        };
-        if (header.size() < kHeaderBytes) return truncated();
+        if (header.size() < kHeaderBytes) return std::unexpected(source.too_short());
         const std::size_t length = wire::load_u16(header, kRecordLengthAt);
         if (length < kHeaderBytes) {
             return std::unexpected(ReadError{
                 .kind = ReadErrorKind::BadRecord, .offset = source.offset(), .detail = length});
         }
         const wire::Bytes whole = source.ahead(length);
-        if (whole.size() < length) return truncated();
+        if (whole.size() < length) return std::unexpected(source.too_short());
         if (type_of(whole) == kPadType) {
             source.skip(length);
             continue;
