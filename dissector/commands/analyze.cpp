@@ -1,14 +1,11 @@
 #include "dissector/commands/analyze.hpp"
 
 #include <algorithm>
-#include <cerrno>
 #include <charconv>
 #include <cmath>
-#include <cstring>
 
 #include <fmt/format.h>
 
-#include "dissector/analysis_database/database.hpp"
 #include "dissector/analysis_page/html.hpp"
 #include "dissector/analyze/divided_analyzer.hpp"
 #include "dissector/capture/decoded_frames.hpp"
@@ -16,59 +13,39 @@
 #include "dissector/capture/live.hpp"
 #include "dissector/command_line/exit_code.hpp"
 #include "dissector/command_line/stop_on_signal.hpp"
+#include "dissector/commands/analyze_output.hpp"
 #include "dissector/commands/analyze_two_points.hpp"
-#include "dissector/print/output.hpp"
-#include "dissector/wire/safe_text.hpp"
 
 namespace veriroce::commands {
 namespace {
 
 using namespace command_line;
 
-void say(std::FILE* err, std::string_view message) {
-    fmt::print(err, "veriroce: {}\n", wire::safe_text(message, true));
-}
-
 class Session {
   public:
     Session(const AnalyzeOptions& options, std::FILE* out, std::FILE* err)
-        : options_(options), out_(out), err_(err),
+        : options_(options), output_(options, out, err),
           kept_({.flow = {},
-                 .messages = messages() || !options.sqlite.empty(),
+                 .messages = output_.wants_messages(),
                  .traces = options.html.empty() ? 0 : analysis_page::kGraphs}),
           analyzer_(kept_, 1, 1) {}
 
     int run() {
         const StopOnSignal stop; // from here on a signal leaves complete output behind
-        if (!make_database()) return kExitUnable;
-        if (messages() && options_.format == AnalyzeFormat::Csv) {
-            analyze::append_messages_csv_header(out_.text());
-        }
+        if (!output_.begin()) return kExitUnable;
         if (options_.interface.empty()) {
             read_files();
         } else {
             read_live();
         }
         analyzer_.finish();
-        const analyze::Report report =
-            analyze::report_of(analyzer_.conversations(), analyzer_.totals(), options_.thresholds);
-        complain_if_empty(report);
-        write_database(report);
-        write_page(report);
-        write(report);
-        out_.flush();
-        return exit_code(report);
+        const bool interrupted = options_.interface.empty() && StopOnSignal::requested();
+        return output_.finish(
+            analyze::report_of(analyzer_.conversations(), analyzer_.totals(), options_.thresholds),
+            interrupted);
     }
 
   private:
-    [[nodiscard]] bool messages() const {
-        return options_.rows == AnalyzeRows::Messages && options_.format != AnalyzeFormat::Text &&
-               options_.format != AnalyzeFormat::Json;
-    }
-    [[nodiscard]] bool interrupted() const {
-        return options_.interface.empty() && StopOnSignal::requested();
-    }
-
     // Those that were written before the files were read again are not written again.
     std::span<const analyze::FinishedMessage> fresh_messages() {
         const auto messages = analyzer_.messages();
@@ -77,24 +54,6 @@ class Session {
         finished_ += messages.size();
         written_ = std::max(written_, finished_);
         return messages.subspan(old);
-    }
-
-    void write_messages() {
-        const auto fresh = fresh_messages();
-        if (fresh.empty()) return;
-        if (database_) {
-            if (const auto added = database_->add(fresh); !added) {
-                complain(added.error());
-                database_.reset();
-            }
-        }
-        if (!messages()) return;
-        if (options_.format == AnalyzeFormat::Csv) {
-            analyze::append_messages_csv(out_.text(), fresh);
-        } else {
-            analyze::append_json_lines(out_.text(), fresh);
-        }
-        out_.pass();
     }
 
     // Which conversations get graphs is known only where one analyzer reads all.
@@ -121,7 +80,7 @@ class Session {
             if (reader) {
                 readers.push_back(std::move(*reader));
             } else {
-                complain(capture::text_of(reader.error(), *name));
+                output_.complain(capture::text_of(reader.error(), *name));
                 name = nullptr;
             }
         }
@@ -139,27 +98,27 @@ class Session {
         for (auto some = frames.next(); !some.empty(); some = frames.next()) {
             analyzer_.merge(frames.place());
             if (!analyzer_.exact()) return false;
-            write_messages();
-            if (StopOnSignal::requested() || out_.error() != 0) frames.stop();
+            output_.write(fresh_messages());
+            if (StopOnSignal::requested() || output_.broken()) frames.stop();
         }
-        if (StopOnSignal::requested() || out_.error() != 0) return true;
+        if (StopOnSignal::requested() || output_.broken()) return true;
         for (const auto& [file, error] : frames.errors())
-            complain(capture::text_of(error, *names[file]));
+            output_.complain(capture::text_of(error, *names[file]));
         return true;
     }
 
     void read_live() {
         auto live = capture::Live::open(
             {.interface = options_.interface, .filter = {}, .stop = &StopOnSignal::flag()});
-        if (!live) return complain(live.error());
-        fmt::print(err_, "Capturing on {}; press Ctrl-C for the report\n", options_.interface);
-        std::fflush(err_);
+        if (!live) return output_.complain(live.error());
+        output_.note(
+            fmt::format("Capturing on {}; press Ctrl-C for the report", options_.interface));
         capture::Record record;
         decode::Dissection dissection;
         std::uint64_t number = 0;
         for (;;) {
             const auto got = live->next(record);
-            if (!got) return complain(got.error());
+            if (!got) return output_.complain(got.error());
             if (*got == capture::Live::Got::Stopped) break;
             if (*got != capture::Live::Got::Packet) continue;
             capture::tell(record, ++number, dissection.frame);
@@ -168,119 +127,20 @@ class Session {
             analyzer_.prepare(0, frames);
             analyzer_.observe(0, 0, frames);
             analyzer_.merge(0);
-            write_messages();
+            output_.write(fresh_messages());
         }
         const auto counts = live->counts();
         if (counts.dropped + counts.interface_dropped == 0) return;
-        fmt::print(err_, "{} packets dropped by the kernel, {} by the interface\n", counts.dropped,
-                   counts.interface_dropped);
-    }
-
-    bool make_database() {
-        if (options_.sqlite.empty()) return true;
-        auto database = analysis_database::Database::create(options_.sqlite);
-        if (!database) {
-            complain(database.error());
-            return false;
-        }
-        database_.emplace(std::move(*database));
-        return true;
-    }
-
-    // An analysis of nothing leaves no file.
-    void write_database(const analyze::Report& report) {
-        if (!database_ || report.totals->packets == 0) return;
-        if (const auto done = database_->finish(report); !done) complain(done.error());
-    }
-
-    void write_page(const analyze::Report& report) {
-        if (options_.html.empty() || report.totals->packets == 0) return;
-        const std::vector<std::string> live{options_.interface};
-        const std::string page =
-            analysis_page::page_html(report, options_.files.empty() ? live : options_.files);
-        const auto failed = [this] {
-            complain(fmt::format("{}: {}", options_.html, std::strerror(errno)));
-        };
-        std::FILE* const file = std::fopen(options_.html.c_str(), "wb");
-        if (file == nullptr) return failed();
-        const bool written = std::fwrite(page.data(), 1, page.size(), file) == page.size();
-        if (std::fclose(file) != 0 || !written) failed();
-    }
-
-    // What was not looked at must not pass for healthy.
-    void complain_if_empty(const analyze::Report& report) {
-        const analyze::Totals& totals = *report.totals;
-        if (failed_ || interrupted() || totals.packets > totals.damaged) return;
-        std::string why = fmt::format("nothing was analysed: {} frames", totals.frames);
-        if (totals.damaged > 0) why += fmt::format("; {} damaged packets", totals.damaged);
-        std::uint64_t all = totals.packets;
-        const auto more = [&](std::uint64_t count, std::string_view what) {
-            if (count > 0) why += fmt::format("; {} {}", count, what);
-            all += count;
-        };
-        more(totals.incomplete, "incomplete packets");
-        more(totals.fragmented, "RoCEv2 packets in IP fragments");
-        more(totals.later_fragments, "IP fragments without headers");
-        more(totals.other_transport, "packets of RoCE v1 or InfiniBand");
-        complain(why + (all == 0 ? "; no RoCEv2 packets" : ""));
-    }
-
-    void write(const analyze::Report& report) {
-        std::string& out = out_.text();
-        switch (options_.format) {
-        case AnalyzeFormat::Text: write_text(report); break;
-        case AnalyzeFormat::Json: analyze::append_json(out, report); break;
-        case AnalyzeFormat::JsonLines:
-            if (!messages()) analyze::append_json_lines(out, report);
-            break;
-        case AnalyzeFormat::Csv:
-            if (options_.rows == AnalyzeRows::Connections) {
-                analyze::append_connections_csv(out, report);
-            } else if (options_.rows == AnalyzeRows::Episodes) {
-                analyze::append_episodes_csv(out, report);
-            }
-            break;
-        }
-    }
-
-    void write_text(const analyze::Report& report) {
-        if (report.totals->packets == 0) return;
-        const std::size_t before = out_.text().size();
-        analyze::append_text(out_.text(), report, options_.text);
-        if (out_.text().size() == before) {
-            complain(fmt::format("no connection has the number {}; there are {}",
-                                 *options_.text.connection, report.connections.size()));
-        }
-    }
-
-    int exit_code(const analyze::Report& report) {
-        if (out_.error() == EPIPE) return kExitSuccess;
-        if (out_.error() != 0) {
-            say(err_, fmt::format("writing failed: {}", std::strerror(out_.error())));
-            return kExitUnable;
-        }
-        if (interrupted()) {
-            say(err_, "analyze: interrupted: only the packets until then were analysed");
-            return kExitInterrupted;
-        }
-        if (!report.healthy()) return kExitFound;
-        return failed_ ? kExitUnable : kExitSuccess;
-    }
-
-    void complain(const std::string& message) {
-        say(err_, message);
-        failed_ = true;
+        output_.note(fmt::format("{} packets dropped by the kernel, {} by the interface",
+                                 counts.dropped, counts.interface_dropped));
     }
 
     const AnalyzeOptions& options_;
-    print::Output out_;
-    std::FILE* err_;
+    AnalyzeOutput output_;
     analyze::Options kept_;
     analyze::DividedAnalyzer analyzer_;
     std::uint64_t finished_ = 0; // messages, since the files were begun
     std::uint64_t written_ = 0;  // messages
-    std::optional<analysis_database::Database> database_;
-    bool failed_ = false;
 };
 
 std::optional<double> leading_number(std::string_view word, std::string_view& rest) {
@@ -351,6 +211,12 @@ std::string wrong_with(const AnalyzeOptions& options) {
     if (!options.files.empty() && !options.interface.empty()) {
         return "-i reads no files";
     }
+    return wrong_with_report(options);
+}
+
+} // namespace
+
+std::string wrong_with_report(const AnalyzeOptions& options) {
     const bool rows = options.rows != AnalyzeRows::Connections;
     const bool text = options.format == AnalyzeFormat::Text;
     if (rows && (text || options.format == AnalyzeFormat::Json)) {
@@ -365,7 +231,42 @@ std::string wrong_with(const AnalyzeOptions& options) {
     return {};
 }
 
-} // namespace
+void add_report_options(Command command, AnalyzeOptions& options) {
+    command.number("--roce-port", options.roce_ports, {1, 65'535},
+                   "A UDP port that carries RoCEv2, in addition to 4791; repeat it",
+                   {.value = "PORT"});
+    command.choice("--format", options.format,
+                   {{"text", AnalyzeFormat::Text},
+                    {"json", AnalyzeFormat::Json},
+                    {"jsonl", AnalyzeFormat::JsonLines},
+                    {"csv", AnalyzeFormat::Csv}},
+                   "Output format");
+    command.choice("--rows", options.rows,
+                   {{"connections", AnalyzeRows::Connections},
+                    {"episodes", AnalyzeRows::Episodes},
+                    {"messages", AnalyzeRows::Messages}},
+                   "What --format csv or jsonl lists");
+    command.option("--sqlite", options.sqlite,
+                   "Write connections, messages and episodes to a new SQLite database as well",
+                   {.value = "FILE"});
+    command.number("--top", options.text.top, {1, 1'000'000},
+                   "Connections in each list of the text; the default is 5", {.value = "N"});
+    command.number("--connection", options.text.connection, {1, UINT64_MAX},
+                   "Only the connection with this number, with details", {.value = "N"});
+    command.flag("-v", options.text.details, "Details of each listed connection");
+    command.option("--max-retransmissions", part_reader(options.thresholds.resent_part),
+                   "Share of the request packets of one end that may be retransmissions; the "
+                   "default is 0.1%",
+                   {.value = "SHARE"});
+    command.number("--max-timeouts", options.thresholds.timeouts, {},
+                   "Timeouts that one end may have; the default is 0", {.value = "N"});
+    command.number("--max-rnr-naks", options.thresholds.rnr_naks, {},
+                   "RNR NAKs that one end may get; the default is 0", {.value = "N"});
+    command.option("--max-latency", time_reader(options.thresholds.latency),
+                   "Time that 99 % of the messages of one kind may take at most",
+                   {.value = "TIME"});
+    command.footer("Exit code 1 if a connection is not healthy: it died, or breaks a limit.");
+}
 
 void add_analyze(Command program) {
     auto command = program.add_command("analyze", "Report what happened on each connection");
@@ -379,54 +280,19 @@ void add_analyze(Command program) {
                    {.value = "FILE"});
     command.option("-i", options->interface, "Capture live; Ctrl-C ends it with the report",
                    {.value = "IFACE"});
-    command.number("--roce-port", options->roce_ports, {1, 65'535},
-                   "A UDP port that carries RoCEv2, in addition to 4791; repeat it",
-                   {.value = "PORT"});
     command.number("--threads", options->threads, {1, capture::kMostThreads},
                    capture::kThreadsText);
-    command.choice("--format", options->format,
-                   {{"text", AnalyzeFormat::Text},
-                    {"json", AnalyzeFormat::Json},
-                    {"jsonl", AnalyzeFormat::JsonLines},
-                    {"csv", AnalyzeFormat::Csv}},
-                   "Output format");
-    command.choice("--rows", options->rows,
-                   {{"connections", AnalyzeRows::Connections},
-                    {"episodes", AnalyzeRows::Episodes},
-                    {"messages", AnalyzeRows::Messages}},
-                   "What --format csv or jsonl lists");
-    command.option("--sqlite", options->sqlite,
-                   "Write connections, messages and episodes to a new SQLite database as well",
-                   {.value = "FILE"});
     command.option("--html", options->html, "Write a page with graphs over time as well",
                    {.value = "FILE"});
-    command.number("--top", options->top, {1, 1'000'000},
-                   "Connections in each list of the text; the default is 5", {.value = "N"});
-    command.number("--connection", options->text.connection, {1, UINT64_MAX},
-                   "Only the connection with this number, with details", {.value = "N"});
-    command.flag("-v", options->text.details, "Details of each listed connection");
-    command.option("--max-retransmissions", part_reader(options->thresholds.resent_part),
-                   "Share of the request packets of one end that may be retransmissions; the "
-                   "default is 0.1%",
-                   {.value = "SHARE"});
-    command.number("--max-timeouts", options->thresholds.timeouts, {},
-                   "Timeouts that one end may have; the default is 0", {.value = "N"});
-    command.number("--max-rnr-naks", options->thresholds.rnr_naks, {},
-                   "RNR NAKs that one end may get; the default is 0", {.value = "N"});
-    command.option("--max-latency", time_reader(options->thresholds.latency),
-                   "Time that 99 % of the messages of one kind may take at most",
-                   {.value = "TIME"});
-    command.footer("Exit code 1 if a connection is not healthy: it died, or breaks a limit.");
+    add_report_options(command, *options);
     command.on_run([options] { return run_analyze(*options, stdout, stderr); });
 }
 
-int run_analyze(const AnalyzeOptions& given, std::FILE* out, std::FILE* err) {
-    if (const std::string wrong = wrong_with(given); !wrong.empty()) {
-        say(err, "analyze: " + wrong);
+int run_analyze(const AnalyzeOptions& options, std::FILE* out, std::FILE* err) {
+    if (const std::string wrong = wrong_with(options); !wrong.empty()) {
+        fmt::print(err, "veriroce: analyze: {}\n", wrong);
         return kExitUsage;
     }
-    AnalyzeOptions options = given;
-    options.text.top = options.top;
     if (!options.second.empty()) return run_two_points(options, out, err);
     return Session(options, out, err).run();
 }

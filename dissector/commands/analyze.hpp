@@ -27,9 +27,13 @@ struct AnalyzeOptions {
     std::string sqlite;                          // write a database to this file as well
     std::string html;                            // write a page to this file as well
     analyze::TextOptions text;
-    std::uint32_t top = 5;
     analyze::Thresholds thresholds;
 };
+
+// How to report, whatever the packets come from; and what is wrong with a choice of these options,
+// empty if nothing is.
+void add_report_options(command_line::Command command, AnalyzeOptions& options);
+std::string wrong_with_report(const AnalyzeOptions& options);
 
 // Writes the report to `out`, and errors to `err`. Returns the exit code:
 //   0  everything that was analysed is healthy

@@ -136,7 +136,7 @@ class TwoPointSession {
         if (options_.format == AnalyzeFormat::Json) {
             two_points::append_json(out_.text(), clocks, passages);
         } else {
-            two_points::append_text(out_.text(), clocks, passages, options_.top);
+            two_points::append_text(out_.text(), clocks, passages, options_.text.top);
         }
         out_.flush();
     }
