@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "dissector/analyze/analyzer.hpp"
+#include "dissector/analyze/merged_shares.hpp"
 
 namespace veriroce::analyze {
 
@@ -36,34 +37,30 @@ class DividedAnalyzer {
     void finish();
 
     // As Analyzer has them; the messages are those of the last merge().
-    [[nodiscard]] std::span<const FinishedMessage> messages() const { return messages_; }
+    [[nodiscard]] std::span<const FinishedMessage> messages() const {
+        return shares_.size() == 1 ? messages_ : merged_.messages();
+    }
     [[nodiscard]] const Totals& totals() const { return totals_; }
     [[nodiscard]] std::span<const Conversation* const> conversations() const {
         return conversations_;
     }
 
   private:
-    // What a share observed in a batch.
-    struct Observed {
-        std::vector<FinishedMessage> messages;
-        std::vector<std::uint64_t> named;
+    struct ByPlace {
+        Observed observed;
         Need need;
     };
     struct alignas(64) Share {
         Analyzer analyzer;
-        std::vector<Observed> by_place;
-        std::vector<std::uint64_t> ids; // of its conversations, by the share's own ids from 1
+        std::vector<ByPlace> by_place;
     };
-
-    void give_ids(std::size_t place);
-    void merge_messages(std::size_t place);
 
     Options options_;
     std::vector<flow::DividedPackets> packets_; // by place
     std::vector<Share> shares_;
-    std::uint64_t last_id_ = 0;
     bool exact_ = true;
-    std::vector<FinishedMessage> messages_;
+    MergedMessages merged_;
+    std::vector<FinishedMessage> messages_; // of the only share
     Totals totals_;
     std::vector<const Conversation*> conversations_;
 };

@@ -47,6 +47,9 @@ class Histogram {
         return quantile(part, Within::Begin);
     }
 
+    // All that it is made of, for who writes it down.
+    void parts(const auto& pass) { pass(count_, sum_, least_, most_, first_, steps_); }
+
   private:
     enum class Within : std::uint8_t { Begin, Middle };
     [[nodiscard]] std::uint64_t quantile(double part, Within within) const;

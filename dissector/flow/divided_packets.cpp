@@ -8,11 +8,12 @@
 namespace veriroce::flow {
 
 std::size_t share_of(const wire::IpAddress& one, const wire::IpAddress& other, std::size_t shares) {
-    assert(shares > 0 && shares <= kMostShares);
+    assert(shares > 0);
     return mixed(Path::hash_of(one) + Path::hash_of(other)) % shares;
 }
 
 void DividedPackets::read(std::span<const decode::Dissection> frames, std::size_t shares) {
+    assert(shares <= kMostShares);
     size_ = frames.size();
     if (packets_.size() < size_) packets_.resize(size_);
     if (shares_.size() < size_) shares_.resize(size_);

@@ -11,10 +11,10 @@
 
 namespace veriroce::flow {
 
-inline constexpr std::size_t kMostShares = 256;
-
-// The same for both directions. Below `shares`, which is at most kMostShares.
+// The same for both directions. Below `shares`.
 std::size_t share_of(const wire::IpAddress& one, const wire::IpAddress& other, std::size_t shares);
+
+inline constexpr std::size_t kMostShares = 256; // of DividedPackets
 
 // Aligned: several threads write neighbours.
 class alignas(64) DividedPackets {
