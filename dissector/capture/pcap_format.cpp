@@ -1,10 +1,11 @@
 #include "dissector/capture/pcap_format.hpp"
 
+#include <algorithm>
+#include <cstdlib>
+
 namespace veriroce::capture {
 namespace {
 
-constexpr std::size_t kFileHeaderBytes = 24;
-constexpr std::size_t kPacketHeaderBytes = 16;
 constexpr std::uint32_t kMicroseconds = 0xA1B2C3D4;
 constexpr std::uint32_t kNanoseconds = 0xA1B23C4D;
 
@@ -36,6 +37,37 @@ std::expected<Interface, ReadError> PcapFormat::read_header(Source& source) {
                               .description = {}};
     source.skip(kFileHeaderBytes);
     return interface;
+}
+
+// As captures have them: whole fractions of a second, at most as many bytes as there were, within a
+// year of the file's first packet.
+bool PcapFormat::likely(wire::Bytes header, std::uint32_t first_seconds) const {
+    constexpr std::uint32_t kSecond = 1'000'000'000;
+    constexpr std::int64_t kYear = 366LL * 24 * 3600;
+    const std::int64_t seconds = order_.u32(header, 0);
+    const std::uint32_t captured = order_.u32(header, 8);
+    return order_.u32(header, 4) < kSecond / nanoseconds_per_unit_ &&
+           captured <= order_.u32(header, 12) && captured <= kMaxPacketBytes &&
+           std::abs(seconds - std::int64_t{first_seconds}) <= kYear;
+}
+
+std::uint64_t PcapFormat::likely_packet(wire::Bytes file, std::uint64_t from) const {
+    constexpr int kInARow = 8;
+    if (file.size() < kFileHeaderBytes + kPacketHeaderBytes) return file.size();
+    const std::uint32_t first_seconds = order_.u32(file, kFileHeaderBytes);
+    for (std::uint64_t at = std::max<std::uint64_t>(from, kFileHeaderBytes);
+         at + kPacketHeaderBytes <= file.size(); ++at) {
+        std::uint64_t end = at;
+        int row = 0;
+        while (row < kInARow && end + kPacketHeaderBytes <= file.size()) {
+            const wire::Bytes header = file.subspan(end, kPacketHeaderBytes);
+            if (!likely(header, first_seconds)) break;
+            end += kPacketHeaderBytes + order_.u32(header, 8);
+            ++row;
+        }
+        if (row == kInARow || (row > 0 && end == file.size())) return at;
+    }
+    return file.size();
 }
 
 bool PcapFormat::holds_packet(wire::Bytes bytes) const {

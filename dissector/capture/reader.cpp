@@ -1,6 +1,7 @@
 #include "dissector/capture/reader.hpp"
 
 #include <algorithm>
+#include <cassert>
 
 namespace veriroce::capture {
 namespace {
@@ -29,8 +30,12 @@ std::expected<Reader, ReadError> Reader::open(const std::string& path,
     return start(std::move(*source));
 }
 
-std::expected<Reader, ReadError> Reader::over(wire::Bytes memory) {
-    return start(Source::over(memory));
+std::expected<Reader, ReadError> Reader::over(wire::Bytes memory, std::uint64_t from) {
+    auto reader = start(Source::over(memory));
+    if (!reader || from <= reader->source_.offset()) return reader;
+    assert(std::holds_alternative<PcapFormat>(reader->format_) && from <= memory.size());
+    reader->source_.skip(from - reader->source_.offset());
+    return reader;
 }
 
 std::expected<Reader, ReadError> Reader::start(Source source) {

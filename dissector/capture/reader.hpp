@@ -31,8 +31,9 @@ class Reader {
     // look like an error. The caller checks `stop` itself between records.
     static std::expected<Reader, ReadError> open(const std::string& path,
                                                  const std::atomic<bool>* stop = nullptr);
-    // Reads from memory that the caller keeps alive.
-    static std::expected<Reader, ReadError> over(wire::Bytes memory);
+    // Reads from memory that the caller keeps alive. `from`, of a pcap file only: begins with the
+    // packet there.
+    static std::expected<Reader, ReadError> over(wire::Bytes memory, std::uint64_t from = 0);
 
     // Fills `record` and returns true; returns false at the end. After the end or an error, every
     // call returns the same result again.
