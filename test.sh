@@ -4,8 +4,8 @@
 #   --interop               also the real Linux soft RoCE device in a virtual machine
 # FUZZ_SECONDS (5) is the time for each fuzz target; one target per core runs at a time.
 # INTEROP_SECONDS (2400) is the time limit of --interop; INTEROP_SHARE is in tests/interop/run.sh.
-# SANITIZED_PART=1, 2 or 3 builds and plays that part of the sanitized tests only (cmake/tests.cmake),
-# and the end says so; SWEEP_SHARE=I/N that much of the longest sweeps
+# SANITIZED_PART=1, 2 or 3 builds and plays that part of the sanitized tests only, and the end says
+# so (cmake/tests.cmake); SWEEP_SHARE=I/N that much of the longest sweeps
 # (tests/conformance/plan/playing.hpp).
 # Exit codes: 0 all passed, 1 something failed, 2 usage, 3 the machine could not run the tests.
 set -euo pipefail

@@ -34,6 +34,7 @@ set(test_uses_analyze veriroce_capture veriroce_sim veriroce_engine veriroce_fau
 set(test_uses_two_points veriroce_capture veriroce_sim veriroce_engine veriroce_fault)
 set(test_uses_analysis_database veriroce_capture PkgConfig::sqlite)
 set(test_uses_analysis_page veriroce_capture)
+set(test_uses_mpi veriroce_capture)
 set(test_uses_decode veriroce_capture veriroce_test_corpus)
 set(test_uses_dissect veriroce_test_corpus)
 set(test_uses_port veriroce_pingpong)  # the traffic
@@ -63,7 +64,7 @@ set_source_files_properties(
 set(VERIROCE_TEST_PART "" CACHE STRING "1, 2 or 3: build that part of the tests, and what it needs")
 set(test_part_1 explorer plan script_import sheet testbed)
 set(test_part_3 agent analysis_database analysis_page analyze bench capture command_line
-    conformance_commands decode dissector_commands dut fault filter flow inject preflight print
+    conformance_commands decode dissector_commands dut fault filter flow inject mpi preflight print
     program reports rules two_points wire)
 
 # Whether a test is of the part that is wanted.
@@ -88,6 +89,9 @@ function(test_folder NAME DIR)
     endif()
     file(GLOB sources CONFIGURE_DEPENDS "${DIR}/*.cpp")
     list(FILTER sources EXCLUDE REGEX "/tests/main\\.cpp$")
+    if(NOT TARGET veriroce-mpi)
+        list(FILTER sources EXCLUDE REGEX "/mpi(/.*)?_test\\.cpp$")
+    endif()
     set(tests ${sources})
     list(FILTER tests INCLUDE REGEX "_test\\.cpp$")
     if(NOT tests)
@@ -197,6 +201,9 @@ endif()
 # They run the program.
 if(TARGET test_program)
     add_dependencies(test_program veriroce)
+    if(TARGET veriroce-mpi)
+        add_dependencies(test_program veriroce-mpi)
+    endif()
 endif()
 
 # A name that matches no test must not count as a pass.

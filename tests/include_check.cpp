@@ -27,6 +27,7 @@ constexpr std::array libraries{
     Library{"fmt", "fmt/"},
     Library{"Boost.Asio", "boost/asio"},
     Library{"Boost.JSON", "boost/json"},
+    Library{"Boost.Interprocess", "boost/interprocess"},
     Library{"Boost", "boost/"},
     Library{"libtins", "tins/"},
     Library{"libibverbs", "infiniband/"},
@@ -35,6 +36,7 @@ constexpr std::array libraries{
     Library{"librdmacm", "rdma/rdma_"},
     Library{"yaml-cpp", "yaml-cpp/"},
     Library{"CLI11", "CLI/"},
+    Library{"MPI", "mpi.h"},
     Library{"Catch2", "catch2/"},
     Library{"benchmark", "benchmark/"},
 };
