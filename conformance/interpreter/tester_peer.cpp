@@ -7,7 +7,8 @@
 namespace veriroce::interpreter {
 namespace {
 
-constexpr std::uint64_t kFirstRegion = 0x7E57'0000'0000;
+// Behind its first 2 KiB each region crosses a border of 4 GiB, where an address carries.
+constexpr std::uint64_t kFirstRegion = 0x7E57'0000'0000 - 2048;
 constexpr std::uint64_t kRegionSpacing = 0x1'0000'0000;
 
 } // namespace

@@ -336,6 +336,7 @@ constexpr std::array kMutants{
            .rule = "REQ-10",
            .description = "A READ that is asked for from its middle has the upper half of its "
                           "first address.",
+           .cases = "req/read-again-across-4gib",
            .make_filter = make<AddressCarryLost>},
     Mutant{.name = "full_last_asks_for_no_ack",
            .rule = "BTH-18",

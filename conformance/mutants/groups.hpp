@@ -70,6 +70,8 @@ std::span<const Mutant> blind11_requester();
 std::span<const Mutant> blind11_port();
 std::span<const Mutant> blind12_responder();
 std::span<const Mutant> blind12_requester();
+std::span<const Mutant> blind13_responder();
+std::span<const Mutant> blind13_requester();
 
 std::span<const Mutant> lawful_first();
 std::span<const Mutant> lawful_responder();

@@ -112,9 +112,14 @@ std::span<const Mutant> blind12() {
     return sample;
 }
 
-std::array<std::span<const Mutant>, 12> blind_samples() {
-    return {blind(),  blind2(), blind3(), blind4(),  blind5(),  blind6(),
-            blind7(), blind8(), blind9(), blind10(), blind11(), blind12()};
+std::span<const Mutant> blind13() {
+    static const std::vector<Mutant> sample = members_of({blind13_requester});
+    return sample;
+}
+
+std::array<std::span<const Mutant>, 13> blind_samples() {
+    return {blind(),  blind2(), blind3(),  blind4(),  blind5(),  blind6(), blind7(),
+            blind8(), blind9(), blind10(), blind11(), blind12(), blind13()};
 }
 
 std::span<const Mutant> lawful() {
