@@ -281,7 +281,8 @@ void send_atomic(Sketch& sketch, Qp& qp) {
         fmt::format("va=t{0}+{1} rkey=t{0}", qp.domain, sketch.atomic_target(qp.domain));
     const std::string operation =
         sketch.percent(50)
-            ? fmt::format("FETCH_ADD psn={} {} add={}", qp.psn, where, random.below(1'000'000))
+            ? fmt::format("FETCH_ADD psn={} {} add={} compare={}", qp.psn, where,
+                          random.below(1'000'000), random.below(1'000'000)) // it is not looked at
             : fmt::format("COMPARE_SWAP psn={} {} compare={} swap={}", qp.psn, where,
                           random.below(3), random.below(3));
     const std::string line = sends(qp) + operation;

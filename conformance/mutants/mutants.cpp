@@ -113,7 +113,7 @@ std::span<const Mutant> blind12() {
 }
 
 std::span<const Mutant> blind13() {
-    static const std::vector<Mutant> sample = members_of({blind13_requester});
+    static const std::vector<Mutant> sample = members_of({blind13_responder, blind13_requester});
     return sample;
 }
 
