@@ -74,7 +74,7 @@ class Writer {
         if constexpr (std::is_trivially_copyable_v<T>) {
             letter_.put(value);
         } else {
-            parts(value, [this](auto&... part) { (pass(part), ...); });
+            parts(value, [this](auto&... part) { (this->pass(part), ...); });
         }
     }
     template <typename T, std::size_t kCount>
@@ -109,7 +109,7 @@ class Reader {
         if constexpr (std::is_trivially_copyable_v<T>) {
             value = letter_.take<T>();
         } else {
-            parts(value, [this](auto&... part) { (pass(part), ...); });
+            parts(value, [this](auto&... part) { (this->pass(part), ...); });
         }
     }
     template <typename T, std::size_t kCount>

@@ -104,14 +104,14 @@ TEST_CASE("script import: FLUSH and ATOMIC WRITE are answered by empty READ resp
     CHECK(says(asked, "access=remote_write,flush_global"));
     CHECK(says(asked, "dmalen=600 plt=1 sel=0"));
     CHECK(lines_beginning(asked, "< RDMA_READ_RESPONSE_ONLY") == 3);
-    CHECK(says(asked, "expect b[8 +8] == hex\""));
+    CHECK(says(asked, "expect b[2056 +8] == hex\""));
     CHECK_FALSE(says(asked, "left out"));
     check_passes(asked);
 
     const std::string asks = imported(frames, Part::Responder, dut_asks);
     INFO(asks);
-    CHECK(says(asks, "dut    post FLUSH id=2 remote=ta[512 +600]"));
-    CHECK(says(asks, "dut    post ATOMIC_WRITE id=3 local=s[0 +8] remote=tb[8 +8]"));
+    CHECK(says(asks, "dut    post FLUSH id=2 remote=ta[2560 +600]"));
+    CHECK(says(asks, "dut    post ATOMIC_WRITE id=3 local=s[0 +8] remote=tb[2056 +8]"));
     CHECK(lines_beginning(asks, "> RDMA_READ_RESPONSE_ONLY") == 3);
     CHECK_FALSE(says(asks, "left out"));
     check_passes(asks);
