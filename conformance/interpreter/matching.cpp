@@ -376,7 +376,7 @@ bool crosses_ours(const Entry& entry, const MatchContext& context) {
 // A retransmission of the DUT's own accord, before our last packet left: a line behind that waits
 // for what the packet causes.
 bool precedes_ours(const Entry& entry, const MatchContext& context) {
-    return context.last_sent && entry.unprovoked && entry.at.latest < context.last_sent->earliest &&
+    return context.last_sent && entry.unprovoked && entry.at.latest <= context.last_sent->earliest &&
            is_early_resend(entry, context);
 }
 

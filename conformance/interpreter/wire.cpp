@@ -109,11 +109,12 @@ std::optional<Entry::Answered> answered(const Record& record, const CaseQp& qp,
     return first;
 }
 
-// Whether the tester has sent nothing since the device sent the request last.
+// Whether the tester has sent nothing since the device sent the request last. What it sent at the
+// moment when it heard the request, or later, is recorded before it at times.
 bool is_unprovoked(const Record& record, const CaseQp& qp, const Entry& request) {
     for (auto one = qp.entries.rbegin(); one != qp.entries.rend(); ++one) {
         const Entry& entry = record[*one];
-        if (entry.from == Side::Tester) return false;
+        if (entry.from == Side::Tester && entry.at.earliest < request.at.latest) return false;
         if (is_copy(entry, request)) return true;
     }
     return false;

@@ -617,6 +617,26 @@ TEST_CASE("matching: a retransmission that may cross our last packet does not bo
     CHECK(scene.matched(bounded, again).satisfied);
 }
 
+TEST_CASE("matching: a resend that was heard when our packet left was not caused by it",
+          "[interpreter]") {
+    Scene scene;
+    Entry again = heard(opcode(Operation::Send).code);
+    again.at = {at(199ms), at(200ms)};
+    again.sent_before = Interval{at(195ms), at(195ms)};
+    again.unprovoked = true;
+    MatchContext context = scene.context();
+    context.early_resends = true;
+    const auto satisfied = [&](wire::Duration sent) {
+        context.last_sent = Interval{at(sent), at(sent)};
+        return match(line(opcode(Operation::Send)), again, context)->satisfied;
+    };
+    CHECK_FALSE(satisfied(201ms));
+    CHECK_FALSE(satisfied(200ms)); // at the moment when we heard it
+    CHECK(satisfied(199ms));       // it may be what our packet asked for
+    context.early_resends = false; // then it is no resend of the device's own accord
+    CHECK(satisfied(200ms));
+}
+
 TEST_CASE("matching: what the DUT may send without a line", "[interpreter][ACK-03][ACK-07]") {
     Scene scene;
     scene.send(2);
