@@ -374,10 +374,12 @@ bool crosses_ours(const Entry& entry, const MatchContext& context) {
 }
 
 // A retransmission of the DUT's own accord, before our last packet left: a line behind that waits
-// for what the packet causes.
+// for what the packet causes. Of a device that is known for it, also at the moment when it left.
 bool precedes_ours(const Entry& entry, const MatchContext& context) {
-    return context.last_sent && entry.unprovoked && entry.at.latest <= context.last_sent->earliest &&
-           is_early_resend(entry, context);
+    if (!context.last_sent || !entry.unprovoked || !is_early_resend(entry, context)) return false;
+    const wire::Instant ours = context.last_sent->earliest;
+    return entry.at.latest < ours ||
+           (entry.at.latest == ours && context.environment.early_ack_timer());
 }
 
 // ACK-07: more messages than have ended.

@@ -109,12 +109,13 @@ std::optional<Entry::Answered> answered(const Record& record, const CaseQp& qp,
     return first;
 }
 
-// Whether the tester has sent nothing since the device sent the request last. What it sent at the
-// moment when it heard the request, or later, is recorded before it at times.
-bool is_unprovoked(const Record& record, const CaseQp& qp, const Entry& request) {
+// Whether the tester has sent nothing since the device sent the request last. Of a device with
+// `early` resends it may have sent something at the moment when it heard the request.
+bool is_unprovoked(const Record& record, const CaseQp& qp, const Entry& request, bool early) {
     for (auto one = qp.entries.rbegin(); one != qp.entries.rend(); ++one) {
         const Entry& entry = record[*one];
-        if (entry.from == Side::Tester && entry.at.earliest < request.at.latest) return false;
+        const bool since = early && entry.at.earliest >= request.at.latest;
+        if (entry.from == Side::Tester && !since) return false;
         if (is_copy(entry, request)) return true;
     }
     return false;
@@ -200,7 +201,7 @@ void Wire::arrive(CaseQp& qp, std::size_t index) {
     entry.sent_before = sent_before(record_, qp, entry);
     if (entry.sent_before) {
         entry.answered = answered(record_, qp, entry, vlan_id_of(environment_.vlan));
-        entry.unprovoked = is_unprovoked(record_, qp, entry);
+        entry.unprovoked = is_unprovoked(record_, qp, entry, environment_.early_ack_timer());
     }
     if (entry.packet->info().operation == wire::Operation::RdmaReadRequest)
         entry.continues_pieces = continues_pieces(record_, qp, entry);
