@@ -54,63 +54,67 @@ void parts(analyze::Totals& totals, const auto& pass) {
          begin, end, refusals);
 }
 
-// Writes values to a letter.
+// Writes what it meets to a letter.
 class Writer {
   public:
     explicit Writer(Letter& letter) : letter_(letter) {}
 
-    void pass(std::unique_ptr<analyze::Trace>& trace) { assert(trace == nullptr); }
     template <typename T>
-    void pass(std::unique_ptr<T>& value) {
-        letter_.put(value != nullptr);
-        if (value) pass(*value);
+    void plain(T& value) {
+        letter_.put(value);
     }
     template <typename T>
-    void pass(std::vector<T>& values) {
+    void list(std::vector<T>& values) {
         letter_.put_list(std::span<const T>(values));
     }
+    // Whether there is something behind the pointer.
     template <typename T>
-    void pass(T& value) {
-        if constexpr (std::is_trivially_copyable_v<T>) {
-            letter_.put(value);
-        } else {
-            parts(value, [this](auto&... part) { (this->pass(part), ...); });
-        }
-    }
-    template <typename T, std::size_t kCount>
-        requires(!std::is_trivially_copyable_v<T>)
-    void pass(std::array<T, kCount>& values) {
-        for (T& value : values)
-            pass(value);
+    bool owned(std::unique_ptr<T>& value) {
+        letter_.put(value != nullptr);
+        return value != nullptr;
     }
 
   private:
     Letter& letter_;
 };
 
-// Reads them again.
+// Reads what it meets from a letter.
 class Reader {
   public:
     explicit Reader(Opened& letter) : letter_(letter) {}
 
-    void pass(std::unique_ptr<analyze::Trace>& /*trace*/) {}
     template <typename T>
-    void pass(std::unique_ptr<T>& value) {
-        if (!letter_.take<bool>()) return;
-        value = std::make_unique<T>();
-        pass(*value);
+    void plain(T& value) {
+        value = letter_.take<T>();
     }
     template <typename T>
-    void pass(std::vector<T>& values) {
+    void list(std::vector<T>& values) {
         values = letter_.take_list<T>();
     }
     template <typename T>
-    void pass(T& value) {
-        if constexpr (std::is_trivially_copyable_v<T>) {
-            value = letter_.take<T>();
-        } else {
-            parts(value, [this](auto&... part) { (this->pass(part), ...); });
-        }
+    bool owned(std::unique_ptr<T>& value) {
+        if (letter_.take<bool>()) value = std::make_unique<T>();
+        return value != nullptr;
+    }
+
+  private:
+    Opened& letter_;
+};
+
+// Leads a Writer or a Reader through a value.
+template <typename Visitor>
+class Walk {
+  public:
+    explicit Walk(Visitor visitor) : visitor_(visitor) {}
+
+    void pass(std::unique_ptr<analyze::Trace>& trace) { assert(trace == nullptr); }
+    template <typename T>
+    void pass(std::unique_ptr<T>& value) {
+        if (visitor_.owned(value)) pass(*value);
+    }
+    template <typename T>
+    void pass(std::vector<T>& values) {
+        visitor_.list(values);
     }
     template <typename T, std::size_t kCount>
         requires(!std::is_trivially_copyable_v<T>)
@@ -118,28 +122,36 @@ class Reader {
         for (T& value : values)
             pass(value);
     }
+    template <typename T>
+    void pass(T& value) {
+        if constexpr (std::is_trivially_copyable_v<T>) {
+            visitor_.plain(value);
+        } else {
+            parts(value, [this](auto&... part) { (this->pass(part), ...); });
+        }
+    }
 
   private:
-    Opened& letter_;
+    Visitor visitor_;
 };
 
 } // namespace
 
 void put_conversation(Letter& letter, analyze::Conversation& conversation) {
-    Writer(letter).pass(conversation);
+    Walk(Writer(letter)).pass(conversation);
 }
 
 void take_conversation(Opened& letter, analyze::Conversation& fresh) {
-    Reader(letter).pass(fresh);
+    Walk(Reader(letter)).pass(fresh);
 }
 
 void put_totals(Letter& letter, analyze::Totals& totals) {
-    Writer(letter).pass(totals);
+    Walk(Writer(letter)).pass(totals);
 }
 
 analyze::Totals take_totals(Opened& letter) {
     analyze::Totals totals;
-    Reader(letter).pass(totals);
+    Walk(Reader(letter)).pass(totals);
     return totals;
 }
 
