@@ -20,6 +20,27 @@ inline void swap_immediate_of_long_write(wire::Packet& packet) {
     if (meant) packet.imm.value = std::byteswap(packet.imm.value);
 }
 
+// The operation of the packets of a request that sends some.
+inline wire::Operation operation_of(engine::WrOpcode opcode) {
+    using engine::WrOpcode;
+    using wire::Operation;
+    switch (opcode) {
+    case WrOpcode::Send:
+    case WrOpcode::SendWithImm:
+    case WrOpcode::SendWithInv: return Operation::Send;
+    case WrOpcode::RdmaWrite:
+    case WrOpcode::RdmaWriteWithImm: return Operation::RdmaWrite;
+    case WrOpcode::RdmaRead: return Operation::RdmaReadRequest;
+    case WrOpcode::AtomicCmpAndSwp: return Operation::CompareSwap;
+    case WrOpcode::AtomicFetchAndAdd: return Operation::FetchAdd;
+    case WrOpcode::Flush: return Operation::Flush;
+    case WrOpcode::AtomicWrite: return Operation::AtomicWrite;
+    case WrOpcode::LocalInv:
+    case WrOpcode::BindMw: break;
+    }
+    return Operation::Reserved;
+}
+
 // The host's registered memory by key. A region that the host has deregistered leaves a copy of its
 // bytes.
 class Regions {

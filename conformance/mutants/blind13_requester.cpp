@@ -53,25 +53,6 @@ struct Work {
     }
 };
 
-// The operation of the packets of a request that sends some.
-Operation operation_of(WrOpcode opcode) {
-    switch (opcode) {
-    case WrOpcode::Send:
-    case WrOpcode::SendWithImm:
-    case WrOpcode::SendWithInv: return Operation::Send;
-    case WrOpcode::RdmaWrite:
-    case WrOpcode::RdmaWriteWithImm: return Operation::RdmaWrite;
-    case WrOpcode::RdmaRead: return Operation::RdmaReadRequest;
-    case WrOpcode::AtomicCmpAndSwp: return Operation::CompareSwap;
-    case WrOpcode::AtomicFetchAndAdd: return Operation::FetchAdd;
-    case WrOpcode::Flush: return Operation::Flush;
-    case WrOpcode::AtomicWrite: return Operation::AtomicWrite;
-    case WrOpcode::LocalInv:
-    case WrOpcode::BindMw: break;
-    }
-    return Operation::Reserved;
-}
-
 struct Works {
     std::deque<Work> sent; // the oldest first
     NewestPsn newest;
@@ -221,7 +202,7 @@ class SolicitedOnFirst final : public FollowsPosts<Works> {
     }
 };
 
-// N-18: a packet of a whole MTU counts as one of the middle, whatever its opcode.
+// N-18: the device takes every packet of a whole MTU for one of the middle.
 class FullLastAsksNothing final : public QpFilter<Nothing> {
   protected:
     void leaves(Qp& qp, Passage& passage) override {

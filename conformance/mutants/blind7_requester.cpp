@@ -50,24 +50,6 @@ struct Posted {
     std::vector<engine::Sge> pieces;
 };
 
-Operation operation_of(WrOpcode opcode) {
-    switch (opcode) {
-    case WrOpcode::Send:
-    case WrOpcode::SendWithImm:
-    case WrOpcode::SendWithInv: return Operation::Send;
-    case WrOpcode::RdmaWrite:
-    case WrOpcode::RdmaWriteWithImm: return Operation::RdmaWrite;
-    case WrOpcode::RdmaRead: return Operation::RdmaReadRequest;
-    case WrOpcode::AtomicCmpAndSwp: return Operation::CompareSwap;
-    case WrOpcode::AtomicFetchAndAdd: return Operation::FetchAdd;
-    case WrOpcode::Flush: return Operation::Flush;
-    case WrOpcode::AtomicWrite: return Operation::AtomicWrite;
-    case WrOpcode::LocalInv:
-    case WrOpcode::BindMw: break; // nothing is sent
-    }
-    return Operation::Reserved;
-}
-
 // A filter that knows of each packet of an RC requester which work request it belongs to.
 class KnowsWork : public SurfaceFilter {
   public:
