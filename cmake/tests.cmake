@@ -59,8 +59,8 @@ set_source_files_properties(
     tests/transport/net/neighbours_test.cpp
     PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 
-# The tests in three parts that take about as long, for those who play one at a time: what needs the
-# planted defects, what needs the program, and what is in neither list.
+# The tests in three parts, for those who play one at a time: part 1 plays whole suites, part 3
+# needs the program or few rooms, and part 2 is what neither list names.
 set(VERIROCE_TEST_PART "" CACHE STRING "1, 2 or 3: build that part of the tests, and what it needs")
 set(test_part_1 explorer plan script_import sheet testbed)
 set(test_part_3 agent analysis_database analysis_page analyze bench capture command_line
