@@ -549,7 +549,7 @@ class RefusedLastCounted final : public HeardRequests<Refused> {
     std::map<std::uint32_t, Extra> extra_; // by immediate data
 };
 
-// STA-07: the driver flushes a queue when the host ends the QP, and nobody looks at it later.
+// STA-07: the driver flushes a queue once, when the host ends the QP.
 class LateReceivesNotFlushed final : public engine::SurfaceFilter {
   public:
     void qp_changed(const engine::QpReport& report) override {

@@ -30,7 +30,7 @@ class AnalyzeOutput {
     // Makes the database, and begins a table. False if it cannot.
     bool begin();
     void write(std::span<const analyze::FinishedMessage> messages);
-    // Whether nobody takes any more output.
+    // Whether writing has failed: there is no use in going on.
     [[nodiscard]] bool broken() const { return out_.error() != 0; }
 
     void note(const std::string& line);

@@ -162,7 +162,7 @@ TEST_CASE("mpi: what cannot be divided is refused, once") {
               .code == 3);
 }
 
-// One of them waits for a file that nobody writes when the other is killed.
+// Both wait at a pipe that has no writer. Then one of them is killed.
 TEST_CASE("mpi: a process that dies ends the job with an error") {
     const Workplace place;
     const Outcome outcome =
