@@ -22,8 +22,11 @@ Arrivals::Effect Arrivals::request(wire::Psn psn, std::uint32_t span, bool sure)
     if (!known_) return effect;
     const wire::Psn end = psn + span;
     effect.ahead = sure && behind(most_, psn);
-    const bool again = behind(psn, sure_);
-    if (again && (!lowest_again_ || behind(psn, *lowest_again_))) lowest_again_ = psn;
+    if (behind(psn, sure_)) {
+        if (!again_) again_ = Range{.low = psn, .high = psn};
+        if (behind(psn, again_->low)) again_->low = psn;
+        if (behind(again_->high, psn)) again_->high = psn;
+    }
     if (behind(sure_, psn)) {
         remember({.low = sure_, .high = behind(most_, psn) ? most_ : psn + -1});
     }
@@ -43,7 +46,8 @@ void Arrivals::acknowledged(wire::Psn before, wire::Psn sent) {
         if (unplaced) remember({.low = sure_, .high = most_});
         return;
     }
-    if (lowest_again_ && behind(*lowest_again_, before)) lowest_again_.reset();
+    if (again_ && behind(again_->low, before)) again_->low = before;
+    if (again_ && behind(again_->high, before)) again_.reset();
     if (waits_ ? !behind(before, sure_) && before != sure_ : behind(sure_, before)) {
         sure_ = before;
         waits_ = false;
@@ -52,13 +56,13 @@ void Arrivals::acknowledged(wire::Psn before, wire::Psn sent) {
 }
 
 void Arrivals::not_ready(wire::Psn psn) {
-    const bool retried = lowest_again_ && !behind(psn, *lowest_again_);
+    const bool retried = again_ && !behind(psn, again_->low);
     sure_ = psn;
     waits_ = true;
     if (behind(most_, sure_)) most_ = sure_;
     // What came behind the retry met one that had dropped the packets between (RNR-04).
     if (retried && behind(psn + 1, most_)) remember({.low = psn + 1, .high = most_ + -1});
-    lowest_again_.reset();
+    again_.reset();
 }
 
 std::optional<wire::Psn> Arrivals::expected() const {

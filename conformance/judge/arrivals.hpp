@@ -54,9 +54,9 @@ class Arrivals {
     void remember(Range range);
 
     bool known_ = false;
-    bool unplaced_ = false;                 // something came while or before it was not known
-    bool waits_ = false;                    // since an RNR NAK
-    std::optional<wire::Psn> lowest_again_; // of those that came again and have no answer since
+    bool unplaced_ = false;      // something came while or before it was not known
+    bool waits_ = false;         // since an RNR NAK
+    std::optional<Range> again_; // what came again and has no answer since lies between these
     wire::Psn sure_;
     wire::Psn most_;
     std::array<Range, 8> missed_{}; // the oldest first

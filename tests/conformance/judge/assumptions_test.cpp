@@ -157,6 +157,13 @@ TEST_CASE("judge: a NAK after an RNR NAK that an early retry overtook", "[judge]
                               wire.answer(100, 1, wire::Syndrome::rnr(10)),
                               wire.nak(101, 2, NakCode::PsnSequence)};
     CHECK(judged(at(kB, {.first_psn = wire::Psn(99)}), packets) == kNothing);
+    // So it does if that came again too, before the retry.
+    std::vector duplicates = packets;
+    duplicates.insert(duplicates.begin() + 1, wire.from_a(kSendOnly, 99));
+    CHECK(judged(at(kB, {.first_psn = wire::Psn(99)}), duplicates) == kNothing);
+    std::vector no_retry = duplicates;
+    no_retry.erase(no_retry.begin() + 4);
+    CHECK(judged(at(kB, {.first_psn = wire::Psn(99)}), no_retry) == certain("RSP-02"));
 }
 
 TEST_CASE("judge LEN-07, RSP-09: PSNs behind a READ", "[judge][LEN-07][RSP-09]") {
