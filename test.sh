@@ -4,9 +4,9 @@
 #   --interop               also the real Linux soft RoCE device in a virtual machine
 # FUZZ_SECONDS (5) is the time for each fuzz target; one target per core runs at a time.
 # INTEROP_SECONDS (2400) is the time limit of --interop; INTEROP_SHARE is in tests/interop/run.sh.
-# SANITIZED_PART=1, 2 or 3 builds and plays that part of the sanitized tests only, and the end says
-# so (cmake/tests.cmake); SWEEP_SHARE=I/N that much of the longest sweeps
-# (tests/conformance/plan/playing.hpp).
+# SANITIZED_PART=1, 2 or 3 plays that part of the tests (cmake/tests.cmake) only with sanitizers, and
+# the other two only without, and the end says so; SWEEP_SHARE=I/N plays that much of the longest
+# sweeps (tests/conformance/plan/playing.hpp).
 # Exit codes: 0 all passed, 1 something failed, 2 usage, 3 the machine could not run the tests.
 set -euo pipefail
 cd "$(dirname "$0")"
@@ -16,6 +16,16 @@ source .ci/setup
 fuzz_seconds=${FUZZ_SECONDS:-5}
 interop_seconds=${INTEROP_SECONDS:-2400}
 sanitized_part=${SANITIZED_PART:-}
+case $sanitized_part in
+    '') other_parts= ;;
+    1) other_parts='2;3' ;;
+    2) other_parts='1;3' ;;
+    3) other_parts='1;2' ;;
+    *)
+        echo "test.sh: expected SANITIZED_PART to be 1, 2 or 3, got $sanitized_part" >&2
+        exit 2
+        ;;
+esac
 jobs=$(nproc)
 tidy=no
 interop=no
@@ -62,11 +72,11 @@ our_sources() {
     [[ ! -e main.cpp ]] || echo main.cpp
 }
 
-# Builds a preset, or a part of its tests; stderr of a failure is on the terminal. False if it
+# Builds a preset, or parts of its tests; stderr of a failure is on the terminal. False if it
 # failed.
-built() { # PRESET [PART]
+built() { # PRESET PARTS
     step "$1: build"
-    build "$1" -DVERIROCE_TEST_PART="${2:-}" && return
+    build "$1" -DVERIROCE_TEST_PARTS="$2" && return
     fail "$1: build"
     return 1
 }
@@ -244,7 +254,7 @@ ASAN_SYMBOLIZER_PATH=$(command -v llvm-symbolizer-19 || true)
 export ASAN_SYMBOLIZER_PATH
 loopback_up
 layout
-! built release || unit_tests release
+! built release "$other_parts" || unit_tests release
 [[ $interop == no ]] || interop_begin
 asan=no
 ! built asan "$sanitized_part" || asan=yes
@@ -256,7 +266,8 @@ fuzz
 step "done"
 for again in "${second_try[@]}"; do echo "FAILED at the first try: $again"; done
 for failure in "${failures[@]}"; do echo "FAILED: $failure"; done
-[[ -z $sanitized_part ]] || echo "of the sanitized tests only part $sanitized_part of 3 was played"
+[[ -z $sanitized_part ]] ||
+    echo "part $sanitized_part of 3 of the tests was played with sanitizers, the others without"
 echo "$passed passed, $failed failed"
 [[ $failed == 0 ]] || exit 1
 [[ $unable == no ]] || exit 3

@@ -59,9 +59,11 @@ set_source_files_properties(
     tests/transport/net/neighbours_test.cpp
     PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 
-# The tests in three parts, for those who play one at a time: part 1 plays whole suites, part 3
-# needs the program or few rooms, and part 2 is what neither list names.
-set(VERIROCE_TEST_PART "" CACHE STRING "1, 2 or 3: build that part of the tests, and what it needs")
+# The tests in three parts, for those who play some of them: part 1 plays whole suites, part 3
+# needs the program or few rooms, and part 2 is what neither list names. What reads our sources, and
+# what sanitizers leave out, is of no part.
+set(VERIROCE_TEST_PARTS "" CACHE STRING
+    "1, 2 and 3: build these parts of the tests, and what they need; nothing: all of them")
 set(test_part_1 explorer plan script_import sheet testbed)
 set(test_part_3 agent analysis_database analysis_page analyze bench capture command_line
     conformance_commands decode dissector_commands dut fault filter flow inject mpi preflight print
@@ -75,7 +77,7 @@ function(is_wanted OUT NAME)
             set(part ${listed})
         endif()
     endforeach()
-    if(VERIROCE_TEST_PART STREQUAL "" OR VERIROCE_TEST_PART STREQUAL part)
+    if(VERIROCE_TEST_PARTS STREQUAL "" OR part IN_LIST VERIROCE_TEST_PARTS OR NAME STREQUAL house)
         set(${OUT} YES PARENT_SCOPE)
     else()
         set(${OUT} NO PARENT_SCOPE)
@@ -130,9 +132,9 @@ foreach(dir IN LISTS test_dirs)
     test_folder(${name} "${dir}")
 endforeach()
 
-# What follows is of the program's part.
+# What follows is of the program's part, or left out by sanitizers.
 is_wanted(wanted program)
-if(NOT wanted)
+if(VERIROCE_SANITIZE AND NOT wanted)
     set_target_properties(veriroce veriroce-agent ${room_targets} PROPERTIES EXCLUDE_FROM_ALL ON)
     return()
 endif()

@@ -72,6 +72,8 @@ std::span<const Mutant> blind12_responder();
 std::span<const Mutant> blind12_requester();
 std::span<const Mutant> blind13_responder();
 std::span<const Mutant> blind13_requester();
+std::span<const Mutant> blind14_responder();
+std::span<const Mutant> blind14_requester();
 
 std::span<const Mutant> lawful_first();
 std::span<const Mutant> lawful_responder();

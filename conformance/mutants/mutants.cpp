@@ -117,9 +117,14 @@ std::span<const Mutant> blind13() {
     return sample;
 }
 
-std::array<std::span<const Mutant>, 13> blind_samples() {
-    return {blind(),  blind2(), blind3(),  blind4(),  blind5(),  blind6(), blind7(),
-            blind8(), blind9(), blind10(), blind11(), blind12(), blind13()};
+std::span<const Mutant> blind14() {
+    static const std::vector<Mutant> sample = members_of({blind14_responder, blind14_requester});
+    return sample;
+}
+
+std::array<std::span<const Mutant>, 14> blind_samples() {
+    return {blind(),  blind2(), blind3(),  blind4(),  blind5(),  blind6(),  blind7(),
+            blind8(), blind9(), blind10(), blind11(), blind12(), blind13(), blind14()};
 }
 
 std::span<const Mutant> lawful() {

@@ -37,6 +37,7 @@ TEST_CASE("blind: the samples have 75, 45, 50, 56, 56, 48, 53, 57, 60, 44, 50 an
     CHECK(mutants::blind11().size() == 50);
     CHECK(mutants::blind12().size() == 56);
     CHECK(mutants::blind13().size() == 56);
+    CHECK(mutants::blind14().size() == 56);
 }
 
 TEST_CASE("blind: each defect has a name that no other has, and is found by it", "[mutants]") {
