@@ -4,10 +4,13 @@
 #include <string>
 #include <vector>
 
+#include "tests/part_of.hpp"
 #include "tests/program/program.hpp"
 
 namespace veriroce::program::test {
 namespace {
+
+using Words = std::vector<std::string>;
 
 const std::string pcaps = VERIROCE_SOURCE_DIR "/pcaps/";
 
@@ -43,20 +46,25 @@ void write_captures(const Workplace& place) {
 TEST_CASE("threads: each command says the same with every number of them", "[program]") {
     const Workplace place;
     write_captures(place);
-    for (const std::string command :
-         {"dissect", "dissect --stats", "dissect --check", "dissect -V -s 90 -c 700",
-          "dissect -f 'src host 10.77.0.1' -T jsonl", "dissect --follow 10.77.0.2:0x47",
-          "dissect -Y roce.flow.retransmission -w -", "analyze --format json",
-          "judge --recorded-at 10.77.0.254"}) {
+    const Words commands{"judge --recorded-at 10.77.0.254",
+                         "analyze --format json",
+                         "dissect",
+                         "dissect --stats",
+                         "dissect --check",
+                         "dissect -V -s 90 -c 700",
+                         "dissect -f 'src host 10.77.0.1' -T jsonl",
+                         "dissect --follow 10.77.0.2:0x47",
+                         "dissect -Y roce.flow.retransmission -w -"};
+    for (const std::string& command : veriroce::test::sweep_of(commands, 0, 1))
         check_same(place, "veriroce " + command + " big.pcapng", {"2", "3", "8"});
-    }
 }
 
 TEST_CASE("threads: nor does it matter where the packets come from", "[program]") {
     const Workplace place;
     write_captures(place);
-    for (const std::string command : {"dissect -T fields -e frame.number -e roce.icrc.status",
-                                      "analyze", "judge --recorded-at 10.77.0.254 --format json"}) {
+    const Words commands{"dissect -T fields -e frame.number -e roce.icrc.status", "analyze",
+                         "judge --recorded-at 10.77.0.254 --format json"};
+    for (const std::string& command : veriroce::test::sweep_of(commands, 0, 1)) {
         for (const std::string input :
              {" cut.pcapng", " big.pcapng.gz", " - < big.pcapng.gz", " - < cut.pcapng"}) {
             check_same(place, "veriroce " + command + input, {"3"});
@@ -77,21 +85,20 @@ constexpr std::string_view played_and_told =
 
 TEST_CASE("threads: cases say the same with every number of them", "[program]") {
     const Workplace place;
-    for (const std::string what :
-         {"rsp rnr/acknowledges-earlier --over ip=4,6",
-          "req rnr --mutant nak_names_the_arrived_psn", "ack --mutant every_icrc_wrong",
-          "ack rsp --mutant every_icrc_wrong --fail-fast", "rdr --noise loss=1% --seed 3"}) {
+    const Words plays{"ack --mutant every_icrc_wrong", "rsp rnr/acknowledges-earlier --over ip=4,6",
+                      "req rnr --mutant nak_names_the_arrived_psn",
+                      "ack rsp --mutant every_icrc_wrong --fail-fast",
+                      "rdr --noise loss=1% --seed 3"};
+    for (const std::string& what : veriroce::test::sweep_of(plays, 0, 1))
         check_same(place, std::string(played_and_told) + what, {"3"});
-    }
     check_same(place, "veriroce test rnr --matrix --mutant unknown_key_is_invalid_request", {"3"});
 }
 
 TEST_CASE("threads: dialogues say the same with every number of them", "[program]") {
     const Workplace place;
-    for (const std::string what :
-         {"--explore --runs 60", "--explore --runs 12 --mutant gap_dropped_in_silence"}) {
+    const Words plays{"--explore --runs 60", "--explore --runs 12 --mutant gap_dropped_in_silence"};
+    for (const std::string& what : veriroce::test::sweep_of(plays, 0, 1))
         check_same(place, std::string(played_and_told) + what, {"3"});
-    }
 }
 
 } // namespace veriroce::program::test

@@ -6,9 +6,11 @@
 
 #include "tests/dissector/capture/compress.hpp"
 #include "tests/dissector/capture/files.hpp"
+#include "tests/part_of.hpp"
 
 using namespace veriroce::capture;
 using namespace veriroce::capture::test;
+using veriroce::test::kSweepStep;
 
 namespace {
 
@@ -100,7 +102,7 @@ TEST_CASE("compressed: cut at any byte it gives the packets before the cut, then
         const Bytes whole = compressed_in_pieces(compressor, plain, plain.size() / 2 + 1);
         const std::size_t magic = compressor.name == "gzip" ? 2 : 4;
         std::size_t before = 0;
-        for (std::size_t size = magic; size < whole.size(); ++size) {
+        for (std::size_t size = magic; size < whole.size(); size += kSweepStep) {
             const Contents contents = drain(Reader::over(std::span(whole).first(size)));
             INFO(compressor.name << " cut after " << size << " bytes");
             REQUIRE(begins_with(expected.packets, contents.packets));
@@ -127,7 +129,9 @@ TEST_CASE("compressed: with any byte changed it gives a beginning of the packets
     for (const Compressor& compressor : kCompressors) {
         Bytes compressed = compressor.compress(plain);
         std::size_t noticed = 0;
-        for (std::size_t at = 0; at < compressed.size(); ++at) {
+        std::size_t changed = 0;
+        for (std::size_t at = 0; at < compressed.size(); at += kSweepStep) {
+            ++changed;
             compressed[at] ^= std::byte{0x10};
             const Contents contents = drain(Reader::over(compressed));
             INFO(compressor.name << " byte " << at);
@@ -138,7 +142,7 @@ TEST_CASE("compressed: with any byte changed it gives a beginning of the packets
             compressed[at] ^= std::byte{0x10};
         }
         // gzip's header has bytes that mean nothing here; the checksums see everything else.
-        CHECK(noticed + 8 >= compressed.size());
+        CHECK(noticed + 8 >= changed);
     }
 }
 
