@@ -394,6 +394,8 @@ void Completions::sent(const Polled& polled, const Evidence& evidence, bool resp
     const bool named = evidence.acknowledged >= last || evidence.msn >= messages();
     if (!named) {
         tell("REQ-03", polled, "it came before any answer", "the peer must have acknowledged it");
+        if (!setting_.exact && evidence.answered_unseen >= last)
+            found_.back().kind = rules::FindingClass::Absence;
     } else if (!response_arrived) {
         tell("REQ-20", polled, "it came before all of its response",
              "a READ, atomic, FLUSH or ATOMIC WRITE completes with its response");

@@ -33,6 +33,9 @@ struct Message {
 struct Evidence {
     std::int64_t acknowledged = -1; // the newest PSN for which any response was sent
     std::uint32_t msn = 0;          // the largest
+    // The newest PSN that a response named although no sound request with it had come: it may have
+    // been lost or damaged on its way.
+    std::int64_t answered_unseen = -1;
     struct Nak {
         std::int64_t psn = 0;
         wire::Syndrome syndrome;

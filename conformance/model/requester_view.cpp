@@ -27,9 +27,13 @@ std::vector<std::byte> bytes_for(const SendWork& work, const wire::Packet& packe
 
 } // namespace
 
+// An answer that a request met on its way may have come to a requester that had it in its queue.
 void RequesterView::sent(const Qp& qp, const Packet& packet) {
+    constexpr wire::Duration most = std::chrono::milliseconds(1);
     next_sent_ = std::max(next_sent_, qp.own_psn(packet.packet->bth.psn, next_sent_) + 1);
     last_sent_ = packet.at.latest;
+    if (evidence_.answered_unseen < next_sent_ && last_sent_ - answered_unseen_at_ <= most)
+        evidence_.acknowledged = std::max(evidence_.acknowledged, evidence_.answered_unseen);
 }
 
 void RequesterView::note_response(const Qp& qp, const Packet& packet, std::int64_t psn,
@@ -77,8 +81,12 @@ void RequesterView::response(Qp& qp, const Packet& packet, bool clear) {
     const auto behind = std::ranges::upper_bound(qp.sends, psn, {}, &SendWork::first);
     const bool was_sent = behind != qp.sends.begin() && std::prev(behind)->first < next_sent_;
     const bool none_seen = next_sent_ == 0;
-    if (none_seen || (was_sent && psn < end))
+    if (none_seen || (was_sent && psn < end)) {
         evidence_.acknowledged = std::max(evidence_.acknowledged, psn);
+    } else if (psn < end && psn >= evidence_.answered_unseen) {
+        evidence_.answered_unseen = psn;
+        answered_unseen_at_ = packet.at.latest;
+    }
     // REQ-07: nor does what comes behind all that was posted. The MSN of others counts, since a
     // request may have been sent that was lost on its way here.
     if (psn < end && packet.packet->headers.has(wire::Header::Aeth)) {

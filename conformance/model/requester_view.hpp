@@ -51,6 +51,7 @@ class RequesterView {
     Evidence evidence_;
     std::int64_t next_sent_ = 0; // the PSN after all that the device sent
     wire::Instant last_sent_;
+    wire::Instant answered_unseen_at_; // Evidence::answered_unseen
 };
 
 } // namespace veriroce::model

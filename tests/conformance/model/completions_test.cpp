@@ -94,6 +94,35 @@ TEST_CASE("completions: nothing completes before its answer", "[model][REQ-03]")
     CHECK(after(scene, {send_done(1), read}) == "REQ-20 completion");
 }
 
+// What answers a request that was not seen: it may be on its way, or lost, or damaged.
+TEST_CASE("completions: an answer may meet its request on the way", "[model][REQ-03]") {
+    OwnerScene scene;
+    scene.post(wire::WrOpcode::Send, 1, 0, 4);
+    scene.post(wire::WrOpcode::Send, 2, 4, 4);
+    scene.heard("SEND_ONLY", 0, OwnerScene::data(4));
+    scene.sent("ACKNOWLEDGE", 0);
+    scene.sent("ACKNOWLEDGE", 1);
+    OwnerScene met = scene;
+    met.heard("SEND_ONLY", 1, OwnerScene::data(4));
+    CHECK(after(met, {send_done(1), send_done(2)}) == "");
+    CHECK(after(scene, {send_done(1), send_done(2)}) == "REQ-03 completion");
+    OwnerScene late = scene;
+    late.now += std::chrono::milliseconds(5);
+    late.heard("SEND_ONLY", 1, OwnerScene::data(4));
+    CHECK(after(late, {send_done(1), send_done(2)}) == "REQ-03 completion");
+
+    const auto kind_after = [](OwnerScene of) {
+        for (const std::uint64_t id : {1, 2})
+            of.polled(send_done(id));
+        const auto found = check_memory(of.story, {});
+        REQUIRE(found.size() == 1);
+        return found.front().kind;
+    };
+    CHECK(kind_after(scene) == rules::FindingClass::Contradiction);
+    scene.story.setting.exact = false;
+    CHECK(kind_after(scene) == rules::FindingClass::Absence);
+}
+
 TEST_CASE("completions: a FLUSH and an ATOMIC WRITE wait for their READ response",
           "[model][REQ-20]") {
     for (const auto opcode : {wire::WrOpcode::Flush, wire::WrOpcode::AtomicWrite}) {
