@@ -85,9 +85,9 @@ dut::AddressVector vector_of(const CaseQp& qp, const Environment& environment) {
     if (traffic_class != 0 || setup.attribute("dscp") != nullptr) {
         vector.traffic_class = traffic_class;
     }
-    if (setup.attribute("flow") != nullptr) {
-        vector.flow_label = static_cast<std::uint32_t>(number_attribute(&setup, "flow", 0));
-    }
+    const auto flow = number_attribute(&setup, "flow", environment.usual_flow);
+    if (flow != 0 || setup.attribute("flow") != nullptr)
+        vector.flow_label = static_cast<std::uint32_t>(flow);
     if (setup.attribute("sport") != nullptr) {
         vector.udp_sport = static_cast<std::uint16_t>(number_attribute(&setup, "sport", 0));
     }

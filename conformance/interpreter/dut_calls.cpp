@@ -34,7 +34,8 @@ struct DemandOf {
                differs(to.max_rd_atomic, usual_rd_atomic(max.rd_atomic)) ||
                differs(to.max_dest_rd_atomic, usual_rd_atomic(max.dest_rd_atomic)) ||
                (to.address_vector &&
-                (to.address_vector->udp_sport || to.address_vector->flow_label ||
+                (to.address_vector->udp_sport ||
+                 differs(to.address_vector->flow_label, environment.usual_flow) ||
                  differs(to.address_vector->traffic_class, environment.usual_dscp << 2)));
     }
     bool operator()(const dut::MrRegister& r) const {

@@ -221,6 +221,8 @@ void Completions::unexplained(const Polled& polled) {
     if (polled.qp->lives > 1) return;
     tell("N-21", polled, "no message came for it",
          "a receive completes with a message that was not dropped");
+    // A message that was dropped in a gap may have come again: a late copy of it.
+    if (!setting_.exact) found_.back().kind = rules::FindingClass::Surplus;
 }
 
 void Completions::failed_alone(const Polled& polled) {

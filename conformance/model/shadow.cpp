@@ -125,6 +125,8 @@ class Shadow {
     std::vector<Untouchable> untouchable_;
     std::map<dut::QpHandle, Views> views_;
     std::set<dut::QpHandle> changing_; // a qp_modify is under way
+    // Shared queues of which a QP had taken a receive when it was RESET.
+    std::set<dut::SrqHandle> left_open_;
     std::set<dut::MrHandle> told_;     // regions with a finding
     struct Unseen {
         dut::MrHandle mr;
@@ -146,6 +148,7 @@ class Shadow {
 Views& Shadow::views_of(const Qp& qp) {
     Views& views = views_[qp.handle];
     if (views.life == qp.life) return views;
+    if (qp.srq && views.responder && views.responder->message_open()) left_open_.insert(*qp.srq);
     views.life = qp.life;
     const std::uint64_t origin = 2 * qp.life;
     views.responder =
@@ -510,10 +513,12 @@ std::string Shadow::name_of(dut::MrHandle mr) const {
 // Receives whose contents the model cannot know yet may hold anything.
 void Shadow::open_undecided_receives() {
     for (Qp& qp : posted_.qps()) {
+        if (views_.contains(qp.handle)) views_of(qp);
         const auto found = views_.find(qp.handle);
-        const bool seen = found != views_.end() && found->second.life == qp.life;
+        const bool seen = found != views_.end();
         if (seen && qp.type != wire::QpType::Rc) found->second.unreliable->open_undecided(qp);
-        const bool loose = seen && found->second.responder->loose();
+        const bool loose = (seen && found->second.responder->loose()) ||
+                           (qp.srq && left_open_.contains(*qp.srq));
         const bool shared = qp.srq && seen && found->second.responder->message_open();
         if (!loose && !shared) continue;
         for (const ReceiveWork& work : posted_.receives_of(qp)) {

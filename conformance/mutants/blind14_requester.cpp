@@ -802,6 +802,7 @@ constexpr std::array kMutants{
            .rule = "ATM-01",
            .description = "The result of an atomic whose local address is no multiple of 8 lands "
                           "below that address.",
+           .cases = "atm/result-at-odd-places",
            .make_filter = make<AtomicResultAligned>},
     Mutant{.name = "source_port_hashes_opcode",
            .rule = "ENC-02",
@@ -826,6 +827,7 @@ constexpr std::array kMutants{
            .rule = "STA-10",
            .description = "A QP that is connected again after RESET cuts its messages by the path "
                           "MTU of its first connection.",
+           .cases = "sta/other-mtu-after-reset",
            .make_filter = make<MtuOutlivesReset>},
     Mutant{.name = "reads_keep_dscp_from_before_sqd",
            .rule = "CA17-4",
@@ -850,6 +852,7 @@ constexpr std::array kMutants{
            .rule = "REQ-28",
            .description = "An inline request with a fence leaves before earlier READs and atomics "
                           "are answered.",
+           .cases = "req/fence-inline",
            .checks = kStandardChecks.with(SendCheck::Fence, fence_of_others)},
     Mutant{.name = "endless_rnr_retry_ends_after_64",
            .rule = "RNR-09",
@@ -862,16 +865,19 @@ constexpr std::array kMutants{
     Mutant{.name = "uc_psn_skips_zero",
            .rule = "REQ-01",
            .description = "A UC QP sends PSN 1 right after PSN 0xFFFFFF.",
+           .cases = "ext/unreliable-wrap",
            .make_filter = make<UcSkipsPsnZero>},
     Mutant{.name = "repeated_atomic_has_newest_operands",
            .rule = "REQ-31",
            .description = "An atomic that is sent again while a newer one is on its way carries "
                           "the operands of the newer one.",
+           .cases = "req/atomics-sent-again",
            .make_filter = make<RepeatedAtomicOfNewest>},
     Mutant{.name = "read_restart_offset_of_16_bits",
            .rule = "REQ-10",
            .description = "A READ that is asked for again from 64 KiB on or later names an address "
                           "64 KiB (or a multiple) too low.",
+           .cases = "req/read-restarts-beyond-64k",
            .make_filter = make<ReadOffsetOf16Bits>},
     Mutant{.name = "no_resend_in_sqd",
            .rule = "STA-06",
@@ -882,6 +888,7 @@ constexpr std::array kMutants{
            .rule = "CNP-12",
            .description = "A CNP makes the requester send again all that is not acknowledged, and "
                           "uses up a retry.",
+           .cases = "cnp/while-requests-wait",
            .make_filter = make<CnpRestartsWindow>},
     Mutant{.name = "ghost_ack_ends_the_rnr_wait",
            .rule = "RNR-08",

@@ -615,6 +615,7 @@ constexpr std::array kMutants{
            .rule = "LEN-01",
            .description = "At a path MTU of 4096 a FIRST or MIDDLE packet without payload is "
                           "accepted.",
+           .cases = "len/first",
            .checks = kStandardChecks.with(RequestCheck::PayloadLength, length_of_twelve_bits)},
     Mutant{.name = "write_right_of_a_key_allows_atomics",
            .rule = "KEY-04",
@@ -664,6 +665,7 @@ constexpr std::array kMutants{
            .rule = "CNP-02",
            .description = "The CNP that answers a marked packet with a limited P_Key has the P_Key "
                           "of a full member.",
+           .cases = "cnp/limited-member",
            .make_filter = make<EditsOutbound<make_full_member>>},
     Mutant{.name = "mark_on_middle_packet_makes_no_cnp",
            .rule = "CNP-01",
@@ -681,6 +683,7 @@ constexpr std::array kMutants{
     Mutant{.name = "icrc_of_ipv6_covers_the_flow_label",
            .rule = "CRC-03",
            .description = "IPv6 packets that leave with a flow label have an ICRC that covers it.",
+           .cases = "crc/requests-with-a-flow-label",
            .make_filter = make<IcrcCoversFlowLabel>},
     Mutant{.name = "read_response_begins_again_after_256_packets",
            .rule = "RDR-01",
@@ -701,6 +704,7 @@ constexpr std::array kMutants{
            .rule = "ATM-04",
            .description = "A duplicate atomic is answered with the result of a later one whose PSN "
                           "is 16 higher.",
+           .cases = "atm/replays-by-distance",
            .make_filter = make<ResultsByLowBits>},
     Mutant{.name = "duplicate_middle_moves_the_write_on",
            .rule = "RSP-13",
@@ -716,12 +720,14 @@ constexpr std::array kMutants{
            .rule = "STA-07",
            .description = "A receive that was posted without SGEs does not complete when the QP "
                           "goes to ERR.",
+           .cases = "sta/empty-receives-flushed",
            .make_filter = make<EmptyReceiveNotFlushed>},
     Mutant{.name = "last_wqe_event_not_again_after_reset",
            .rule = "N-16",
            .level = "SHOULD",
            .description = "A QP with a shared receive queue that went to ERR, was reset and goes "
                           "to ERR again does not raise LAST_WQE_REACHED again.",
+           .cases = "sta/last-receive-again",
            .make_filter = make<LastWqeEventOnce>},
 };
 static_assert(kMutants.size() == 28);

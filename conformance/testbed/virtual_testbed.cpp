@@ -260,6 +260,7 @@ Environment VirtualTestbed::environment(const Network& network) const {
     environment.path_mtu = std::min(environment.path_mtu, active);
     environment.largest_mtu = interpreter::largest_mtu(environment.tester.mtu, active);
     environment.usual_dscp = options_.dscp;
+    environment.usual_flow = kVirtualFlow;
     environment.seed = options_.seed;
     environment.ack_timer_floor = options_.ack_timer_floor;
     return environment;

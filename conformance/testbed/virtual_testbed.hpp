@@ -33,6 +33,7 @@ inline constexpr InexactLab kRealLab{.stamp_width = std::chrono::microseconds(50
 
 // Not 0, so that every packet shows whether the device keeps it.
 inline constexpr std::uint8_t kVirtualDscp = 26;
+inline constexpr std::uint32_t kVirtualFlow = 0x9A5C3;
 
 struct VirtualTestbedOptions {
     std::string device = "built-in engine, virtual time";
