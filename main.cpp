@@ -7,6 +7,7 @@
 #include "conformance/commands/rules.hpp"
 #include "conformance/commands/script.hpp"
 #include "conformance/commands/test.hpp"
+#include "dissector/command_line/large_pages.hpp"
 #include "dissector/commands/analyze.hpp"
 #include "dissector/commands/dissect.hpp"
 #include "transport/commands/bench.hpp"
@@ -16,6 +17,7 @@
 
 int main(int argc, char** argv) {
     using namespace veriroce;
+    command_line::use_large_pages();
     command_line::Program program(
         "veriroce", "Decode RoCEv2, send and receive it, and test whether a device obeys its rules",
         VERIROCE_VERSION);

@@ -6,6 +6,7 @@
 
 #include "conformance/judge/context.hpp"
 #include "conformance/judge/violation_log.hpp"
+#include "dissector/flow/arena.hpp"
 #include "dissector/wire/fetch.hpp"
 
 namespace veriroce::judge {
@@ -143,7 +144,8 @@ struct Judge::State {
     Assumptions assumptions;
     flow::Tracker tracker;
     ViolationLog log;
-    std::deque<Notes> notes; // of both ends of each connection
+    flow::Arena arena;
+    std::pmr::deque<Notes> notes{arena.for_ever()}; // of both ends of each connection
     // Packets that are judged together.
     struct Gathered {
         const flow::Packet* packet = nullptr;

@@ -7,6 +7,7 @@
 
 #include "dissector/analyze/direction_watch.hpp"
 #include "dissector/analyze/set_ups.hpp"
+#include "dissector/flow/arena.hpp"
 #include "dissector/wire/fetch.hpp"
 
 namespace veriroce::analyze {
@@ -71,9 +72,10 @@ struct Analyzer::State {
     void finish();
 
     Options options;
+    flow::Arena arena;
     flow::Tracker tracker;
     SetUps set_ups;
-    std::deque<Place> places;
+    std::pmr::deque<Place> places{arena.for_ever()};
     std::vector<std::uint32_t> place_by_index; // of the tracker
     std::uint64_t last_id = 0;
     std::size_t traced = 0;

@@ -5,7 +5,7 @@
 #include <cassert>
 #include <cstddef>
 #include <cstring>
-#include <memory>
+#include <memory_resource>
 #include <type_traits>
 #include <utility>
 
@@ -21,19 +21,15 @@ class Ring {
 
   public:
     Ring() = default;
-    Ring(Ring&& other) noexcept
-        : memory_(std::move(other.memory_)), capacity_(std::exchange(other.capacity_, 0)),
-          head_(std::exchange(other.head_, 0)), size_(std::exchange(other.size_, 0)) {}
+    Ring(Ring&& other) noexcept { swap(other); }
     Ring& operator=(Ring&& other) noexcept {
-        memory_ = std::move(other.memory_);
-        capacity_ = std::exchange(other.capacity_, 0);
-        head_ = std::exchange(other.head_, 0);
-        size_ = std::exchange(other.size_, 0);
+        Ring empty(std::move(other));
+        swap(empty);
         return *this;
     }
     Ring(const Ring&) = delete;
     Ring& operator=(const Ring&) = delete;
-    ~Ring() = default;
+    ~Ring() { give_back(); }
 
     [[nodiscard]] std::size_t size() const { return size_; }
     [[nodiscard]] bool empty() const { return size_ == 0; }
@@ -60,17 +56,18 @@ class Ring {
         wire::fetch(last, last + 2);
     }
 
-    // Doubles the capacity, or sets it to `first` if it is 0.
-    void grow(std::size_t first) {
+    // Doubles the capacity, or sets it to `first` if it is 0. Memory is always from one source.
+    void grow(std::size_t first, std::pmr::memory_resource* source) {
         const std::size_t larger = capacity_ == 0 ? first : capacity_ * 2;
-        auto memory = std::make_unique_for_overwrite<std::byte[]>(larger * sizeof(T));
+        auto* const memory = static_cast<std::byte*>(source->allocate(larger * sizeof(T)));
         const std::size_t to_end = std::min(size_, capacity_ - head_);
         if (size_ > 0) {
-            std::memcpy(memory.get(), slot(0), to_end * sizeof(T));
-            std::memcpy(memory.get() + to_end * sizeof(T), memory_.get(),
-                        (size_ - to_end) * sizeof(T));
+            std::memcpy(memory, slot(0), to_end * sizeof(T));
+            std::memcpy(memory + to_end * sizeof(T), memory_, (size_ - to_end) * sizeof(T));
         }
-        memory_ = std::move(memory);
+        give_back();
+        source_ = source;
+        memory_ = memory;
         capacity_ = larger;
         head_ = 0;
     }
@@ -104,10 +101,21 @@ class Ring {
 
   private:
     [[nodiscard]] T* slot(std::size_t i) const {
-        return reinterpret_cast<T*>(memory_.get()) + ((head_ + i) & (capacity_ - 1));
+        return reinterpret_cast<T*>(memory_) + ((head_ + i) & (capacity_ - 1));
+    }
+    void give_back() {
+        if (memory_ != nullptr) source_->deallocate(memory_, capacity_ * sizeof(T));
+    }
+    void swap(Ring& other) noexcept {
+        std::swap(source_, other.source_);
+        std::swap(memory_, other.memory_);
+        std::swap(capacity_, other.capacity_);
+        std::swap(head_, other.head_);
+        std::swap(size_, other.size_);
     }
 
-    std::unique_ptr<std::byte[]> memory_;
+    std::pmr::memory_resource* source_ = nullptr; // of its memory, if it has some
+    std::byte* memory_ = nullptr;
     std::size_t capacity_ = 0; // in elements; a power of two
     std::size_t head_ = 0;
     std::size_t size_ = 0;

@@ -152,7 +152,7 @@ StreamResult Stream::append(const Packet& packet, Budget& budget) {
     }
     Extent extent = extent_of(packet);
     const std::size_t before = extents_.size();
-    result.message = join_message(packet, extent, before);
+    result.message = join_message(packet, extent, before, budget);
     add_back(extent, budget);
     next_ = extents_.empty() ? packet.psn() + extent.span : extents_.back().last_psn() + 1;
     run_.reset();
@@ -203,7 +203,7 @@ StreamResult Stream::fill(const Packet& packet, std::size_t index, Budget& budge
     }
     const std::size_t behind = at + (right > 0 ? 2 : 1);
     const Moment overtaken = behind < extents_.size() ? extents_[behind].first_time : Moment();
-    const std::uint64_t ordinal = join_message(packet, extents_[at], at);
+    const std::uint64_t ordinal = join_message(packet, extents_[at], at, budget);
     add_up(at > 0 ? at - 1 : 0);
     StreamResult result{.kind = Class::Retransmission, .cause = cause, .message = ordinal};
     result.overtaken = overtaken;
@@ -358,7 +358,7 @@ bool Stream::room(std::size_t wanted, Budget& budget) {
         const bool wants_more = extents_.capacity() + more <= bound;
         if (wants_more && budget.extents_left >= more) {
             budget.take(more);
-            extents_.grow(kFirstRoom);
+            extents_.grow(kFirstRoom, budget.memory);
             continue;
         }
         budget.refused = budget.refused || wants_more;

@@ -12,6 +12,7 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <memory_resource>
 #include <optional>
 #include <vector>
 
@@ -153,6 +154,7 @@ struct Budget {
     std::size_t extents_left = 0;
     std::size_t extents_least = extents_left; // that were ever left
     bool refused = false;                     // a stream needed more than was left
+    std::pmr::memory_resource* memory = std::pmr::get_default_resource(); // of the histories
 
     void take(std::size_t extents) {
         extents_left -= extents;
@@ -297,8 +299,9 @@ class Stream {
     bool earlier(wire::Psn psn, Budget& budget);
     void add_back(Extent extent, Budget& budget);
     Extent extent_of(const Packet& packet) const;
-    std::uint64_t join_message(const Packet& packet, Extent& extent, std::size_t index);
-    std::uint64_t new_message(const Packet& packet, const Extent& extent);
+    std::uint64_t join_message(const Packet& packet, Extent& extent, std::size_t index,
+                               Budget& budget);
+    std::uint64_t new_message(const Packet& packet, const Extent& extent, Budget& budget);
     void extend_message(std::uint64_t ordinal, const Packet& packet, const Extent& extent);
     void merge_messages(std::uint64_t into, std::uint64_t from, std::size_t index);
     void add_up(std::size_t from);

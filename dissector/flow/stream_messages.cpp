@@ -19,7 +19,8 @@ bool answered_by_data(const Extent& extent) {
 } // namespace
 
 // The message of the packet at `index`, or of the packet that is about to be appended there.
-std::uint64_t Stream::join_message(const Packet& packet, Extent& extent, std::size_t index) {
+std::uint64_t Stream::join_message(const Packet& packet, Extent& extent, std::size_t index,
+                                   Budget& budget) {
     std::uint64_t ordinal = 0;
     const bool follows = index > 0 && !extents_[index - 1].missing;
     if (!packet.info().starts_message() && follows && !extents_[index - 1].info().ends_message()) {
@@ -28,7 +29,7 @@ std::uint64_t Stream::join_message(const Packet& packet, Extent& extent, std::si
     if (message_index(ordinal)) {
         extend_message(ordinal, packet, extent);
     } else {
-        ordinal = new_message(packet, extent);
+        ordinal = new_message(packet, extent, budget);
     }
     extent.message = ordinal;
     // A gap was filled: the packets after it may belong to this message.
@@ -40,12 +41,12 @@ std::uint64_t Stream::join_message(const Packet& packet, Extent& extent, std::si
     return ordinal;
 }
 
-std::uint64_t Stream::new_message(const Packet& packet, const Extent& extent) {
+std::uint64_t Stream::new_message(const Packet& packet, const Extent& extent, Budget& budget) {
     if (messages_.full()) {
         const bool grows = messages_.empty() ||
                            (!messages_.front().answered && messages_.capacity() < kMaxHistory);
         if (grows) {
-            messages_.grow(kFirstMessages);
+            messages_.grow(kFirstMessages, budget.memory);
         } else {
             messages_.pop_front();
         }

@@ -56,7 +56,8 @@ std::string_view name_of(Cause cause) {
     return {};
 }
 
-Tracker::Tracker(Limits limits) : limits_(limits), budget_{.extents_left = limits.extents} {
+Tracker::Tracker(Limits limits)
+    : limits_(limits), budget_{.extents_left = limits.extents, .memory = arena_->for_a_while()} {
     assert(limits.connections > 1);
 }
 

@@ -17,8 +17,10 @@
 
 #include <array>
 #include <deque>
+#include <memory>
 #include <string_view>
 
+#include "dissector/flow/arena.hpp"
 #include "dissector/flow/cm.hpp"
 #include "dissector/flow/path.hpp"
 #include "dissector/flow/stream.hpp"
@@ -135,6 +137,11 @@ struct Introduction {
 class Tracker {
   public:
     explicit Tracker(Limits limits = {});
+    Tracker(Tracker&&) = default;
+    Tracker& operator=(Tracker&&) = delete; // the arena goes after what lies in it
+    Tracker(const Tracker&) = delete;
+    Tracker& operator=(const Tracker&) = delete;
+    ~Tracker() = default;
 
     Classified feed(const Packet& packet);
     // With thousands of connections, each one is a cache miss. Callers that have several packets
@@ -229,8 +236,9 @@ class Tracker {
     static constexpr std::uint32_t kNone = 0xFFFFFFFF;
 
     Limits limits_;
+    std::unique_ptr<Arena> arena_ = std::make_unique<Arena>();
     Budget budget_;
-    std::deque<Connection> connections_;
+    std::pmr::deque<Connection> connections_{arena_->for_ever()};
     struct Link {
         std::uint32_t older = kNone;
         std::uint32_t newer = kNone;

@@ -7,6 +7,7 @@
 
 #include "dissector/command_line/command.hpp"
 #include "dissector/command_line/exit_code.hpp"
+#include "dissector/command_line/large_pages.hpp"
 #include "dissector/commands/analyze.hpp"
 #include "dissector/commands/analyze_output.hpp"
 #include "dissector/mpi/analysis.hpp"
@@ -71,6 +72,7 @@ void add_analyze_together(command_line::Command program, mpi::World& world) {
 } // namespace
 
 int main(int argc, char** argv) {
+    command_line::use_large_pages();
     mpi::World world(argc, argv);
     // All read the same command line; the first one speaks for all.
     if (!world.first() && (std::freopen("/dev/null", "w", stdout) == nullptr ||
