@@ -225,12 +225,8 @@ Answer EngineDevice::carry_out(const MrRegister& request, wire::Instant /*now*/)
     if (request.fill) {
         write_pattern(memory->bytes(), request.fill->pattern, 0, request.fill->key.value_or(0));
     }
-    // ZERO_BASED (verbs): the address of the first byte is 0. Atomics of the peer need aligned
-    // words; what only the host names may begin anywhere.
-    const wire::Access access = request.access;
-    const bool of_host = !access.remote_write && !access.remote_read && !access.remote_atomic &&
-                         !access.mw_bind && !access.flush_global && !access.flush_persistent;
-    const std::uint64_t address = access.zero_based ? 0 : next_address_ + (of_host ? 3 : 0);
+    // ZERO_BASED (verbs): the address of the first byte is 0.
+    const std::uint64_t address = request.access.zero_based ? 0 : next_address_;
     const auto region = engine_.register_region(id_of<engine::PdId>(request.pd), memory->bytes(),
                                                 address, request.access);
     if (!region) {

@@ -46,8 +46,8 @@ QpIdentity fresh_identity(const CaseQp& qp, QpIdentity known, const Environment&
         return wire::Psn(static_cast<std::uint32_t>(
             number_attribute(of, "psn", first_psn(environment.start_psn, random))));
     };
-    known.mtu = static_cast<wire::Mtu>(
-        number_attribute(&qp.setup, "mtu", wire::bytes_of(known.mtu)));
+    known.mtu =
+        static_cast<wire::Mtu>(number_attribute(&qp.setup, "mtu", wire::bytes_of(known.mtu)));
     known.dut_start = start(&qp.setup, draw);
     known.tester_start = start(qp.tester_setup, draw >> 32);
     return known;

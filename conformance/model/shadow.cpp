@@ -127,7 +127,7 @@ class Shadow {
     std::set<dut::QpHandle> changing_; // a qp_modify is under way
     // Shared queues of which a QP had taken a receive when it was RESET.
     std::set<dut::SrqHandle> left_open_;
-    std::set<dut::MrHandle> told_;     // regions with a finding
+    std::set<dut::MrHandle> told_; // regions with a finding
     struct Unseen {
         dut::MrHandle mr;
         ByteRange range;
@@ -517,8 +517,8 @@ void Shadow::open_undecided_receives() {
         const auto found = views_.find(qp.handle);
         const bool seen = found != views_.end();
         if (seen && qp.type != wire::QpType::Rc) found->second.unreliable->open_undecided(qp);
-        const bool loose = (seen && found->second.responder->loose()) ||
-                           (qp.srq && left_open_.contains(*qp.srq));
+        const bool loose =
+            (seen && found->second.responder->loose()) || (qp.srq && left_open_.contains(*qp.srq));
         const bool shared = qp.srq && seen && found->second.responder->message_open();
         if (!loose && !shared) continue;
         for (const ReceiveWork& work : posted_.receives_of(qp)) {

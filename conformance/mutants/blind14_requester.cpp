@@ -839,7 +839,7 @@ constexpr std::array kMutants{
            .description = "A datagram to a QPN that its QP has sent to before goes by the path "
                           "(address, DSCP, hop limit) of the first one.",
            .make_filter = make<PathOfSameQpn>},
-    Mutant{.name = "large_packets_may_be_fragmented",
+    Mutant{.name = "large_requests_may_be_fragmented",
            .rule = "CA17-7",
            .description = "Request packets of more than 1500 bytes over IPv4 lack the DF bit.",
            .make_filter = make<LargePacketsMayBeFragmented>},
