@@ -615,7 +615,7 @@ constexpr std::array kMutants{
            .rule = "LEN-01",
            .description = "At a path MTU of 4096 a FIRST or MIDDLE packet without payload is "
                           "accepted.",
-           .cases = "len/first",
+           .cases = "len/short-at-4096",
            .checks = kStandardChecks.with(RequestCheck::PayloadLength, length_of_twelve_bits)},
     Mutant{.name = "write_right_of_a_key_allows_atomics",
            .rule = "KEY-04",
