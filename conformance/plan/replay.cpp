@@ -228,8 +228,10 @@ std::uint64_t Replay::packets_at_risk() const {
     return packets > 2 * fewest ? all : packets;
 }
 
+// What did not come was at risk as well.
 bool Replay::wire_explains() const {
-    const double chance = wire_.chance(plays_.size(), plays_.size() - clean(), packets_at_risk());
+    const double chance =
+        wire_.chance(plays_.size(), plays_.size() - clean(), packets_at_risk() + 1);
     return chance > (wire_.disturbed() == 0 ? kChanceOnGoodWire : kChanceOnBadWire);
 }
 
