@@ -189,6 +189,7 @@ std::optional<Found> Exploration::next() {
     while (!over()) {
         const auto& [dialogue, script, result] = next_held();
         const std::uint64_t seed = dialogue.seed;
+        if (command_line::StopOnSignal::requested()) break; // it was cut short
         ++counts_.dialogues;
         if (!script) {
             ++counts_.errors;
@@ -243,6 +244,8 @@ std::optional<Found> Exploration::examine(const Dialogue& dialogue, const CaseRe
             small = made_small(dialogue, signature);
             why = refuted(small, seed);
         }
+        // Who was cut short speaks against nothing.
+        if (command_line::StopOnSignal::requested()) return std::nullopt;
         if (why) {
             if (tries_[signature]++ == 0) unconfirmed_.push_back({seed, signature, *why});
             if (tries_[signature] >= kTriesPerSignature) known_.insert(signature);
