@@ -9,8 +9,24 @@
 #include <vector>
 
 #include "conformance/mutants/qp_filter.hpp"
+#include "dissector/wire/icrc.hpp"
+#include "dissector/wire/outer.hpp"
 
 namespace veriroce::mutants {
+
+// The ICRC of an IPv6 frame from a sender that masks what it must, but not these bits of the first
+// word: version, traffic class and flow label.
+inline void store_icrc_over(std::uint32_t bits, wire::MutableBytes frame,
+                            const wire::Outer& outer) {
+    std::vector<std::byte> covered(outer.covered().begin(), outer.covered().end());
+    constexpr std::uint32_t masked = 0x0FFFFFFF; // all but the version
+    constexpr std::byte ones{0xFF};
+    wire::store_be<4>(covered, 0, wire::load_u32(covered, 0) | (masked & ~bits));
+    covered[7] = ones;                                                  // hop limit
+    wire::store_be<2>(covered, outer.udp_at - outer.ip_at + 6, 0xFFFF); // checksum
+    covered[outer.bth_at - outer.ip_at + 4] = ones;
+    wire::store_icrc(frame.subspan(outer.icrc_at, wire::kIcrcBytes), wire::icrc_unmasked(covered));
+}
 
 // Only the short form of the header goes through the byte swap.
 inline void swap_immediate_of_long_write(wire::Packet& packet) {

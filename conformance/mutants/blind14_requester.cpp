@@ -11,7 +11,6 @@
 
 #include "conformance/mutants/blind.hpp"
 #include "conformance/mutants/groups.hpp"
-#include "dissector/wire/icrc.hpp"
 
 namespace veriroce::mutants::of_blind14_requester {
 namespace {
@@ -269,18 +268,9 @@ class IcrcCoversTrafficClass final : public SurfaceFilter {
   public:
     void sealed(wire::MutableBytes bytes) override {
         const auto frame = request_frame(bytes);
+        constexpr std::uint32_t traffic_class = 0x0FF00000;
         if (!frame || !frame->ipv6 || frame->ipv6->dscp == 0) return;
-        const wire::Bytes covered = frame->covered();
-        std::vector<std::byte> masked(covered.begin(), covered.end());
-        wire::Ipv6 ip = *frame->ipv6;
-        ip.flow_label = 0xFFFFF;
-        ip.hop_limit = 0xFF;
-        ip.encode(masked);
-        const std::size_t udp = frame->outer.udp_at - frame->outer.ip_at;
-        const std::size_t bth = frame->outer.bth_at - frame->outer.ip_at;
-        wire::store_be<2>(masked, udp + 6, 0xFFFF);
-        masked[bth + 4] = std::byte{0xFF};
-        wire::store_icrc(bytes.subspan(frame->outer.icrc_at), wire::icrc_unmasked(masked));
+        store_icrc_over(traffic_class, bytes, frame->outer);
     }
 };
 
@@ -441,8 +431,8 @@ class NoResendInSqd final : public QpFilter<Outgoing> {
     }
 };
 
-// CNP-12: the handler of CNPs lowers the rate and starts the queue anew, from the oldest packet
-// that is not acknowledged.
+// CNP-12: the handler of CNPs lowers the rate and makes the queue begin again at the oldest packet
+// without an acknowledgement.
 class CnpRestartsWindow final : public QpFilter<Outgoing> {
   protected:
     void leaves(Qp& qp, Passage& passage) override {

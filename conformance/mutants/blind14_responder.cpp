@@ -238,7 +238,7 @@ void make_full_member(wire::Packet& packet) {
     if (is_cnp(packet)) packet.bth.pkey.value |= full_member;
 }
 
-// CNP-01: packets that continue a message go a fast path, on which nobody looks at the mark.
+// CNP-01: packets that continue a message take a fast path, which does not look at the mark.
 class MarkOfMiddleUnnoticed final : public engine::SurfaceFilter {
   public:
     void inbound(engine::OwnedDatagram datagram, wire::Instant /*now*/,
@@ -303,17 +303,9 @@ class IcrcCoversFlowLabel final : public engine::SurfaceFilter {
     void sealed(wire::MutableBytes frame) override {
         wire::Outer outer{.frame = frame};
         if (wire::find_layers(outer) || !outer.v6) return;
-        std::vector<std::byte> covered(outer.covered().begin(), outer.covered().end());
-        constexpr std::byte ones{0xFF};
-        covered[0] |= std::byte{0x0F}; // traffic class
-        covered[1] |= std::byte{0xF0};
-        covered[7] = ones; // hop limit
-        const std::size_t udp = outer.udp_at - outer.ip_at;
-        covered[udp + 6] = covered[udp + 7] = ones; // checksum
-        covered[outer.bth_at - outer.ip_at + 4] = ones;
-        const bool labelled = (wire::load_u32(covered, 0) & 0xFFFFF) != 0;
-        const auto place = frame.subspan(outer.icrc_at, wire::kIcrcBytes);
-        if (labelled) wire::store_icrc(place, wire::icrc_unmasked(covered));
+        constexpr std::uint32_t flow_label = 0xFFFFF;
+        const bool labelled = (wire::load_u32(outer.covered(), 0) & flow_label) != 0;
+        if (labelled) store_icrc_over(flow_label, frame, outer);
     }
 };
 

@@ -21,9 +21,7 @@ std::vector<Mutant> all_samples() {
 
 } // namespace
 
-TEST_CASE("blind: the samples have 75, 45, 50, 56, 56, 48, 53, 57, 60, 44, 50 and 56 "
-          "defects",
-          "[mutants]") {
+TEST_CASE("blind: no sample has lost a defect", "[mutants]") {
     CHECK(mutants::blind().size() == 75);
     CHECK(mutants::blind2().size() == 45);
     CHECK(mutants::blind3().size() == 50);
