@@ -124,12 +124,11 @@ Task<Met<>> make_qp(Interpreter& interpreter, const script::QpSetup& setup, std:
               .srq = srq,
               .engine_qp = engine_qp,
               .timeout = timeout_of(setup)};
-    const QpIdentity identity{
-        .name = name,
-        .dut_qpn = made.qpn,
-        .tester_qpn = interpreter.tester().qpn_of(engine_qp),
-        .mtu = static_cast<wire::Mtu>(number_attribute(&setup, "mtu", common_mtu)),
-        .service = wire::service_of(qp.type)};
+    const QpIdentity identity{.name = name,
+                              .dut_qpn = made.qpn,
+                              .tester_qpn = interpreter.tester().qpn_of(engine_qp),
+                              .mtu = static_cast<wire::Mtu>(common_mtu),
+                              .service = wire::service_of(qp.type)};
     qp.book = QpBook(fresh_identity(qp, identity, environment, objects.past.size()));
     if (!take_address(qp, environment)) co_return unplayable(setup.span, "no such address");
     CaseQp& placed = objects.qps.emplace(std::move(name), std::move(qp)).first->second;

@@ -75,7 +75,7 @@ struct Environment {
     wire::Mtu path_mtu = wire::Mtu::B1024;    // unless the case sets another
     wire::Mtu largest_mtu = wire::Mtu::B1024; // that link and device allow
     std::uint8_t usual_dscp = 0;  // of the device's packets, unless the case sets another
-    std::uint32_t usual_flow = 0; // likewise, over IPv6
+    std::uint32_t usual_flow = 0; // the same of their IPv6 flow label
     wire::Duration patience{std::chrono::seconds(1)};
     wire::Duration settle{std::chrono::milliseconds(10)};
     wire::Duration round_trip_p99{0}; // 99th percentile of the calibration's round trips

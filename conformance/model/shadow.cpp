@@ -513,13 +513,12 @@ std::string Shadow::name_of(dut::MrHandle mr) const {
 // Receives whose contents the model cannot know yet may hold anything.
 void Shadow::open_undecided_receives() {
     for (Qp& qp : posted_.qps()) {
-        if (views_.contains(qp.handle)) views_of(qp);
-        const auto found = views_.find(qp.handle);
-        const bool seen = found != views_.end();
-        if (seen && qp.type != wire::QpType::Rc) found->second.unreliable->open_undecided(qp);
-        const bool loose =
-            (seen && found->second.responder->loose()) || (qp.srq && left_open_.contains(*qp.srq));
-        const bool shared = qp.srq && seen && found->second.responder->message_open();
+        // Of this life; a look at them notes what an earlier one left open.
+        const Views* const views = views_.contains(qp.handle) ? &views_of(qp) : nullptr;
+        if (views != nullptr && qp.type != wire::QpType::Rc) views->unreliable->open_undecided(qp);
+        const bool loose = (views != nullptr && views->responder->loose()) ||
+                           (qp.srq && left_open_.contains(*qp.srq));
+        const bool shared = qp.srq && views != nullptr && views->responder->message_open();
         if (!loose && !shared) continue;
         for (const ReceiveWork& work : posted_.receives_of(qp)) {
             if (work.polled && !loose) continue;
