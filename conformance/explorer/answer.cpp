@@ -48,11 +48,11 @@ std::string sink_field(Sketch& sketch, const Qp& qp, std::uint64_t bytes) {
     return field;
 }
 
-std::string with_flags(Sketch& sketch, Asked& asked, std::string line) {
+std::string with_flags(Sketch& sketch, const Qp& qp, Asked& asked, std::string line) {
     const std::size_t before = line.size();
     if (sketch.features().unsignaled && sketch.percent(25))
         line = with_option(std::move(line), "unsignaled");
-    asked.signaled = line.size() == before;
+    asked.signaled = qp.all_signaled || line.size() == before;
     if (asked.takes_receive && sketch.percent(10)) line = with_option(std::move(line), "se");
     if (sketch.percent(sketch.features().bursts ? 20 : 8))
         line = with_option(std::move(line), "fence");
@@ -99,7 +99,7 @@ void post_message(Sketch& sketch, const Qp& qp, Asked& asked) {
     if (write) line += far_piece(sketch, asked.bytes, asked.offset);
     if (immediate) line += immediate_field(sketch, line.size());
     if (invalidates) line += fmt::format(" ikey=abs:0x{:X}", sketch.random().next() >> 32);
-    sketch.say(with_flags(sketch, asked, std::move(line)));
+    sketch.say(with_flags(sketch, qp, asked, std::move(line)));
 }
 
 void post_read(Sketch& sketch, const Qp& qp, Asked& asked) {
@@ -109,7 +109,7 @@ void post_read(Sketch& sketch, const Qp& qp, Asked& asked) {
     const std::string local = sink_field(sketch, qp, asked.bytes);
     std::string line =
         fmt::format("dut    post {}RDMA_READ id={} {}{}", of(qp), asked.id, local, remote);
-    sketch.say(with_flags(sketch, asked, std::move(line)));
+    sketch.say(with_flags(sketch, qp, asked, std::move(line)));
 }
 
 void post_atomic(Sketch& sketch, const Qp& qp, Asked& asked) {
@@ -131,7 +131,7 @@ void post_atomic(Sketch& sketch, const Qp& qp, Asked& asked) {
     line +=
         add ? fmt::format("add={}", operand(sketch, room + 10))
             : fmt::format("compare={} swap={}", sketch.random().below(3), operand(sketch, room));
-    sketch.say(with_flags(sketch, asked, std::move(line)));
+    sketch.say(with_flags(sketch, qp, asked, std::move(line)));
 }
 
 void post_extension(Sketch& sketch, const Qp& qp, Asked& asked) {
@@ -143,7 +143,7 @@ void post_extension(Sketch& sketch, const Qp& qp, Asked& asked) {
         write ? fmt::format("local=s{}[{} +8] ", qp.domain, sketch.source(qp.domain, 8)) : "";
     std::string line = fmt::format("dut    post {}{} id={} {}remote=r[{} +8]", of(qp), asked.name,
                                    asked.id, local, sketch.atomic_far());
-    sketch.say(with_flags(sketch, asked, std::move(line)));
+    sketch.say(with_flags(sketch, qp, asked, std::move(line)));
 }
 
 // Equal requests in one chain; mostly the last one alone tells that they are done.
@@ -173,7 +173,7 @@ void post_chain(Sketch& sketch, Qp& qp) {
         asked.id = id;
         asked.first_psn = qp.dut_psn;
         asked.packets = sketch.packets_of(bytes);
-        asked.signaled = !silent || id == last;
+        asked.signaled = qp.all_signaled || !silent || id == last;
         qp.dut_psn += asked.packets;
         ++qp.posted;
         qp.open.push_back(asked);
@@ -516,6 +516,21 @@ void exhaust(Sketch& sketch, Qp& qp) {
                                asked.first_psn + asked.acknowledged,
                                rnr ? "timer=1" : "code=PSN_SEQUENCE"));
         sketch.wait(kWait);
+    }
+    // RNR-09: retries of other kinds count by themselves.
+    const int spare = std::min(2, (qp.retries - 1) / 2);
+    if (unready && sketch.features().mixed_ends && spare > 0) {
+        const bool silent = sketch.percent(40);
+        if (silent) {
+            sketch.wait(sketch.ack_timeout());
+        } else {
+            for (std::uint64_t more = 1 + sketch.random().below(static_cast<std::uint64_t>(spare));
+                 more > 0; --more) {
+                sketch.say(
+                    fmt::format("{}NAK psn={} code=PSN_SEQUENCE", sends(qp), asked.first_psn));
+                sketch.wait(kWait);
+            }
+        }
     }
     for (int i = 0; unready && i <= qp.rnr_retries; ++i) {
         sketch.say(fmt::format("{}RNR_NAK psn={} timer=1", sends(qp), asked.first_psn));

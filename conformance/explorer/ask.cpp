@@ -773,6 +773,46 @@ void speak_to_the_dead(Sketch& sketch, Qp& qp) {
                                      sends(qp), psn, qp.domain, qp.domain));
 }
 
+// ATM-04: two atomics, with PSNs of a READ between them, and both once more.
+void send_replays(Sketch& sketch, Qp& qp) {
+    constexpr std::array<std::int64_t, 8> distances{1, 2, 3, 7, 15, 31, 63, 127};
+    const std::int64_t count = sketch.random().pick(distances);
+    const std::uint64_t bytes = static_cast<std::uint64_t>(count) * sketch.mtu();
+    if (!sketch.has_room(bytes)) return legal(sketch, qp);
+    qp.pending.emplace_back("wait 2ms");                      // for the answers of those before
+    std::vector<std::pair<std::string, std::string>> atomics; // and their answers
+    const auto atomic = [&] {
+        atomics.emplace_back(fmt::format("{0}FETCH_ADD psn={1} va=t{2}+{3} rkey=t{2} add={4}",
+                                         sends(qp), qp.psn, qp.domain,
+                                         sketch.atomic_target(qp.domain),
+                                         1 + sketch.random().below(1000)),
+                             fmt::format("{}ATOMIC_ACKNOWLEDGE psn={}", expects(qp), qp.psn));
+        const auto& [line, answer] = atomics.back();
+        qp.pending.push_back(line);
+        if (qp.known) qp.pending.push_back(answer);
+        qp.sent.push_back(
+            {.packets = {line}, .first_psn = qp.psn, .last_psn = qp.psn, .atomic = true});
+        ++qp.psn;
+    };
+    atomic();
+    qp.pending.push_back(
+        fmt::format("{0}RDMA_READ_REQUEST psn={1} va=t{2}+{3} rkey=t{2} dmalen={4}", sends(qp),
+                    qp.psn, qp.domain, sketch.target(qp.domain, bytes), bytes));
+    if (qp.known)
+        qp.pending.push_back(
+            fmt::format("{}RDMA_READ_RESPONSE psn={} len={}", expects(qp), qp.psn, bytes));
+    qp.psn += count;
+    atomic();
+    if (sketch.percent(50)) std::swap(atomics.front(), atomics.back());
+    for (const auto& [line, answer] : atomics) {
+        qp.pending.emplace_back("wait 1ms");
+        qp.pending.push_back(line);
+        if (qp.known) qp.pending.push_back(answer);
+    }
+    qp.unheard = 0;
+    sketch.count(bytes);
+}
+
 // Hundreds of short WRITEs, so that what counts messages in few bits shows.
 void send_volume(Sketch& sketch, Qp& qp) {
     const std::uint64_t count = 200 + sketch.random().below(120);
@@ -804,6 +844,10 @@ void ask(Sketch& sketch, Qp& qp) {
     }
     if (features.windows && die % 8 == 0 && qp.known && qp.open.empty() && rights)
         return use_window(sketch, qp);
+    constexpr std::uint32_t resources = 3;
+    const bool replays =
+        features.replays && qp.may_read && qp.may_atomic && sketch.reach().reads >= resources;
+    if (replays && die < 8) return send_replays(sketch, qp);
     if (die < 60) return legal(sketch, qp);
     if (die < 70 && features.duplicates) return duplicate(sketch, qp);
     if (die < 77 && features.gaps) return gap(sketch, qp);

@@ -32,6 +32,15 @@ void reconnect(Sketch& sketch, Qp& qp) {
     // Inside a message.
     if (sketch.features().aftermath && !qp.early && sketch.percent(40)) qp.pending.clear();
     send_pending(sketch, qp);
+    // STA-10: with the path MTU as well.
+    if (sketch.features().other_mtu && sketch.qps().size() == 1 && !sketch.features().large) {
+        sketch.change_mtu();
+        const std::string mtu = fmt::format(" mtu={}", sketch.mtu());
+        for (const std::string_view state : {"RESET", "INIT", "RTR", "RTS"}) {
+            sketch.say(fmt::format("dut    modify {}state={}{}", of(qp), state,
+                                   state == "RTR" ? mtu : ""));
+        }
+    }
     std::string line = fmt::format("dut    reconnect {}", of(qp));
     if (sketch.features().wrap && sketch.percent(50)) {
         line += fmt::format("psn={} tester.psn={}", 0xFFFFFF - sketch.random().below(3),
@@ -143,6 +152,15 @@ void change_rights(Sketch& sketch, Qp& qp) {
     sketch.say(fmt::format("dut    modify {}{}", of(qp), rights_of(sketch, qp)));
 }
 
+// N-26, RSP-10: a SEND that comes once more makes no completion, so none that is solicited.
+void repeat_solicited(Sketch& sketch, const Qp& qp) {
+    if (!sketch.features().duplicates || qp.sent.empty() || !sketch.percent(40)) return;
+    const std::string& line = qp.sent.back().packets.back();
+    if (!line.contains("SEND_ONLY") && !line.contains("SEND_LAST")) return;
+    sketch.say(line.contains(" se") ? line : with_option(line, "se"));
+    sketch.say(fmt::format("{}ACK psn={}", expects(qp), qp.psn - 1));
+}
+
 // N-26: an armed queue tells of a completion once, and one that is armed for solicited ones of
 // those alone.
 void use_notices(Sketch& sketch, Qp& qp) {
@@ -152,6 +170,7 @@ void use_notices(Sketch& sketch, Qp& qp) {
     send_pending(sketch, qp);
     sketch.wait(kSent);
     sketch.say(fmt::format("dut    arm {}{}", queue, solicited ? " solicited" : ""));
+    if (solicited) repeat_solicited(sketch, qp);
     send_noticed(sketch, qp, false);
     send_pending(sketch, qp);
     sketch.say(fmt::format("dut    {} {}", solicited ? "quiet" : "notified", queue));
@@ -185,6 +204,11 @@ void end(Sketch& sketch, Qp& qp) {
 void work_in_error(Sketch& sketch, Qp& qp) {
     if (!is_reliable(qp.talk) || qp.talk == Talk::Peers) return;
     const std::uint64_t id = sketch.next_id();
+    if (sketch.windows() > 0 && qp.domain == 1 && sketch.percent(40)) {
+        sketch.say(fmt::format("dut    post {}LOCAL_INV id={} ikey=w{}", of(qp), id,
+                               1 + sketch.random().below(sketch.windows())));
+        return sketch.say(fmt::format("dut    done {}send id={} status=WR_FLUSH_ERR", of(qp), id));
+    }
     const bool sends = qp.shared || sketch.percent(60);
     if (sends) {
         const std::uint64_t bytes = 1 + sketch.random().below(64);

@@ -14,6 +14,11 @@ struct Dialogue {
     std::string text;
 };
 
+// It is played over one of them, where the device has both.
+[[nodiscard]] constexpr int ip_version_of(std::uint64_t seed) {
+    return seed % 4 == 3 ? 6 : 4;
+}
+
 Dialogue dialogue_of(std::uint64_t seed, const Reach& reach);
 
 } // namespace veriroce::explorer

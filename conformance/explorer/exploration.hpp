@@ -21,11 +21,6 @@
 
 namespace veriroce::explorer {
 
-// A dialogue is played over one of them, where the device has both.
-[[nodiscard]] constexpr int ip_version_of(std::uint64_t seed) {
-    return seed % 4 == 3 ? 6 : 4;
-}
-
 // Where a dialogue of this seed is played.
 [[nodiscard]] interpreter::Network network_of(const script::Script& script, std::uint64_t seed);
 

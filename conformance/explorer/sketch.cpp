@@ -6,6 +6,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "conformance/explorer/dialogue.hpp"
+
 namespace veriroce::explorer {
 namespace {
 
@@ -87,6 +89,9 @@ std::string damage(Sketch& sketch) {
         "tver=1",         "pkey=0x1234",     "pkey=0x7FFE",   "tver=8",
         "destqp=unused",  "ip.src=tester+1", "flip=ackreq:0", "flip=@40:3"};
     sim::Random& random = sketch.random();
+    if (sketch.features().checksums && sketch.percent(30))
+        return sketch.percent(50) ? "ip.checksum=0"
+                                  : fmt::format("ip.checksum={}", random.below(0x10000));
     switch (random.below(8)) {
     case 0:
     case 1: return fmt::format("flip=icrc:{}", random.below(32));
@@ -108,6 +113,7 @@ std::optional<std::string> damaged(std::string line, std::string_view fault) {
 
 Sketch::Sketch(std::uint64_t seed, const Reach& reach) : random_(seed), reach_(reach) {
     choose_features();
+    choose_rare_features(seed);
     choose_qps();
     extents_.resize(domains_ + 1);
     most_bytes_ = features_.large ? kLargeBytes : kUsualBytes;
@@ -157,13 +163,34 @@ void Sketch::choose_features() {
     if (features_.notices) features_.together = false;
     if (!features_.large) id_ = random_.pick(kFirstIds);
     if (!features_.writes && !features_.reads && !features_.atomics) features_.sends = true;
-    constexpr std::array<std::uint32_t, 6> mtus{256, 256, 1024, 512, 1024, 4096};
-    mtu_ = std::min(random_.pick(mtus), reach_.largest_mtu);
-    if (!reach_.small_mtu || (features_.large && !random_.one_in(3)))
-        mtu_ = std::max(mtu_, std::uint32_t{1024});
-    mtu_ = std::min(mtu_, reach_.largest_mtu);
+    mtu_ = first_mtu_ = some_mtu();
     if (random_.one_in(16)) vlan_ = reach_.vlan;
     priority_ = random_.below(8);
+}
+
+// By numbers of their own, so that the other dialogues stay as they are.
+void Sketch::choose_rare_features(std::uint64_t seed) {
+    constexpr std::uint64_t apart = 0x7261'7265'0000'0000;
+    sim::Random rare(seed ^ apart);
+    if (!rare.one_in(3)) return;
+    const auto on = [&] { return rare.one_in(2); };
+    features_.checksums = on() && ip_version_of(seed) == 4;
+    features_.other_mtu = on() && reach_.reset_reuse;
+    features_.replays = on() && features_.atomics && features_.reads;
+    features_.all_signaled = on();
+    features_.mixed_ends = on();
+}
+
+std::uint32_t Sketch::some_mtu() {
+    constexpr std::array<std::uint32_t, 6> mtus{256, 256, 1024, 512, 1024, 4096};
+    std::uint32_t mtu = std::min(random_.pick(mtus), reach_.largest_mtu);
+    if (!reach_.small_mtu || (features_.large && !random_.one_in(3)))
+        mtu = std::max(mtu, std::uint32_t{1024});
+    return std::min(mtu, reach_.largest_mtu);
+}
+
+void Sketch::change_mtu() {
+    mtu_ = some_mtu();
 }
 
 void Sketch::choose_qps() {
@@ -230,6 +257,8 @@ void Sketch::choose_rights(Qp& qp) {
     if (features_.pieces && reach_.inline_data) text += fmt::format("inline={} ", kInlineBytes);
     if (qp.notices) text += fmt::format("cq={} ", queue_of(qp));
     if (features_.together) text += "cq=all ";
+    qp.all_signaled = features_.all_signaled && qp.talk == Talk::DutAsks;
+    if (qp.all_signaled) text += "signal_all=1 ";
     if (qp.talk == Talk::Unreliable) text += "type=UC ";
     if (qp.talk == Talk::Datagrams) text += fmt::format("type=UD qkey=0x{:X} ", kFirstQueueKey);
     if (qp.talk != Talk::Peers && is_reliable(qp.talk) && random_.one_in(6))
@@ -374,7 +403,7 @@ std::string attribute_lines(const Qp& qp, std::string_view attributes) {
 } // namespace
 
 std::string Sketch::qp_lines() const {
-    std::string text = fmt::format("qp     mtu={}", mtu_);
+    std::string text = fmt::format("qp     mtu={}", first_mtu_);
     if (vlan_) text += fmt::format(" vlan={}.{}", *vlan_, priority_);
     text += "\n";
     for (std::size_t i = 0; i < qps_.size(); ++i) {

@@ -58,6 +58,12 @@ struct Features {
     bool probes = true;       // at the end each QP that lives is used once more, both ways
     bool few_retries = false; // other values of retry_cnt and rnr_retry
     bool together = false;    // QPs share a completion queue
+    // What few dialogues have.
+    bool checksums = false;    // packets whose IPv4 header has a wrong checksum
+    bool other_mtu = false;    // each connection of a QP has its own path MTU
+    bool replays = false;      // atomics far from each other are sent again
+    bool all_signaled = false; // every request of a QP tells that it is done
+    bool mixed_ends = false;   // retries of another kind before those that end the connection
 };
 
 // Who asks on a QP.
@@ -112,8 +118,9 @@ struct Qp {
     bool shared = false; // its receives are those of the shared queue
     bool early = false;  // it has not reached RTS
     bool begins_with_send = false;
-    bool many = false;    // a chain of receives was posted
-    bool notices = false; // it has a completion queue of its own, which can be armed
+    bool many = false;         // a chain of receives was posted
+    bool notices = false;      // it has a completion queue of its own, which can be armed
+    bool all_signaled = false; // by its attribute
     std::optional<std::uint64_t> rnr_timer; // its code, if not the usual one
     std::uint32_t queue_key = kFirstQueueKey;
     std::uint32_t old_queue_key = kFirstQueueKey; // before it last changed
@@ -168,6 +175,8 @@ class Sketch {
     [[nodiscard]] const Features& features() const { return features_; }
     [[nodiscard]] const Reach& reach() const { return reach_; }
     [[nodiscard]] std::uint32_t mtu() const { return mtu_; }
+    // Another one, of every QP.
+    void change_mtu();
     [[nodiscard]] std::uint32_t domains() const { return domains_; }
     std::vector<Qp>& qps() { return qps_; }
 
@@ -191,6 +200,7 @@ class Sketch {
         window_types_.push_back(type);
         return ++windows_;
     }
+    [[nodiscard]] std::uint64_t windows() const { return windows_; } // so far
     // Receives of the shared queue that no message has taken.
     std::uint64_t& shared_receives() { return shared_receives_; }
     [[nodiscard]] std::int64_t packets_of(std::uint64_t bytes) const;
@@ -233,6 +243,8 @@ class Sketch {
     };
     std::uint64_t place(std::uint64_t& extent, std::uint64_t bytes);
     void choose_features();
+    void choose_rare_features(std::uint64_t seed);
+    [[nodiscard]] std::uint32_t some_mtu();
     void choose_qps();
     void limit_timers();
     void choose_rights(Qp& qp);
@@ -244,6 +256,7 @@ class Sketch {
     Reach reach_;
     Features features_;
     std::uint32_t mtu_ = 1024;
+    std::uint32_t first_mtu_ = 1024;
     std::optional<std::uint16_t> vlan_;
     std::uint64_t priority_ = 0; // of its tag
     std::uint8_t timeout_ = 14;  // of every QP: while one waits, all do
