@@ -96,7 +96,9 @@ void RequesterChecks::post(const dut::SendRequest& request, const Connection& co
     const bool datagram = connection.type == wire::QpType::Ud;
     message.packets = datagram ? 1 : packets_of(*operation, message.length, connection.mtu());
     const bool oversize = datagram && message.length > wire::bytes_of(mtu_of(connection));
-    queue.unsure = queue.unsure || oversize || !bytes.reaches(request.sge);
+    const bool reaches = bytes.reaches(request.sge);
+    message.sent = datagram && !reaches; // no datagram carries it
+    queue.unsure = queue.unsure || oversize || !reaches;
     queue.next_posted += message.packets;
     queue.messages.push_back(std::move(message));
 }

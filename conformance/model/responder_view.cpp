@@ -143,7 +143,7 @@ void ResponderView::take(Qp& qp, const Packet& packet, std::int64_t psn) {
         if (story_.setting.trait("out_of_order")) loosen(qp);
         return;
     }
-    if (psn == high_) return next(qp, packet, psn, true);
+    if (psn == high_) return next(qp, packet, psn, psn >= taken_);
     Slot* slot = slot_of(psn);
     const bool repeated = slot != nullptr && slot->first == psn && same(*slot->packet, packet);
     // A part of an open READ, or what has been answered, asked for again.
@@ -170,6 +170,7 @@ void ResponderView::take(Qp& qp, const Packet& packet, std::int64_t psn) {
     }
     // Another packet with a PSN that the device may still expect: it may have dropped the first.
     const std::int64_t from = slot->first;
+    taken_ = std::max(taken_, high_);
     context_ = slot->before;
     while (!slots_.empty() && slots_.back().first >= from)
         slots_.pop_back();

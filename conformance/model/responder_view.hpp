@@ -192,6 +192,7 @@ class ResponderView {
     std::uint64_t origin_ = 0;
     std::int64_t low_ = 0;
     std::int64_t high_ = 0;
+    std::int64_t taken_ = 0; // before it a packet may have taken each PSN that another one has now
     Context context_;
     std::deque<Slot> slots_;  // in the order of their PSNs
     std::size_t covered_ = 0; // how many of them the device answered for
