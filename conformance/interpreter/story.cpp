@@ -117,7 +117,7 @@ Violation violation_of(const model::Deviation& deviation, const model::Setting& 
     const bool on_the_way = !setting.exact && outside_icrc(deviation.field);
     return {.rule = deviation.rule,
             .level = deviation.level,
-            .certain = deviation.kind == rules::FindingClass::Contradiction || setting.exact,
+            .certain = deviation.kind != rules::FindingClass::Absence || setting.exact,
             .packets = deviation.packets,
             .measured = deviation.measured,
             .allowed = deviation.allowed,

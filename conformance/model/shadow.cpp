@@ -114,6 +114,7 @@ class Shadow {
     void compare_digest(const dut::MrDigest& asked, const dut::MrDigested& digest);
     void open_undecided_receives();
     [[nodiscard]] bool open_to_loose_qp(const Region& region);
+    [[nodiscard]] bool in_receive(const Region& region, ByteRange range);
     [[nodiscard]] bool beyond_byte_len(const Region& region, ByteRange range);
     [[nodiscard]] std::string name_of(dut::MrHandle mr) const;
 
@@ -540,6 +541,19 @@ bool Shadow::open_to_loose_qp(const Region& region) {
     });
 }
 
+// Whether a receive that was posted names some of these bytes.
+bool Shadow::in_receive(const Region& region, ByteRange range) {
+    const auto names = [&](const ReceiveWork& work) {
+        const auto places = places_of(work.request.sge, 0, work.bytes(), memory_);
+        return std::ranges::any_of(places, [&](const Place& place) {
+            return place.region == &region && place.range.offset < range.offset + range.length &&
+                   range.offset < place.range.offset + place.range.length;
+        });
+    };
+    return std::ranges::any_of(
+        posted_.qps(), [&](Qp& qp) { return std::ranges::any_of(posted_.receives_of(qp), names); });
+}
+
 // Bytes of a receive that its completion does not count.
 bool Shadow::beyond_byte_len(const Region& region, ByteRange range) {
     const auto holds = [&](const ReceiveWork& work) {
@@ -580,6 +594,9 @@ Deviation Shadow::difference(const Region& region, ByteRange first, wire::Bytes 
         deviation.level = rules::Level::Should;
         why = "the completion does not count it";
     }
+    // A late copy of a SEND that was refused may have come there.
+    if (!story_.setting.exact && in_receive(region, first))
+        deviation.kind = rules::FindingClass::Surplus;
     const std::uint64_t shown = std::min(first.length, kBytesThatShow);
     std::string seen;
     for (const std::byte one : actual.first(shown))
