@@ -20,7 +20,9 @@ Met<Order> order_of(Objects& objects, const script::Post& post, const CaseQp& qp
                                         {&post.imm, &order.imm},
                                         {&post.compare, &order.compare},
                                         {&post.swap, &order.swap},
-                                        {&post.add, &order.add}}) {
+                                        {&post.add, &order.add},
+                                        {&post.placement, &order.placement},
+                                        {&post.selectivity, &order.selectivity}}) {
         if (!*written) continue;
         const auto value = number(objects, **written, qp);
         if (!value) return std::unexpected(value.error());

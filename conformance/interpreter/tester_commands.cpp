@@ -56,6 +56,9 @@ engine::SendRequest request_of(const script::Post& post, const Order& order, con
                                           .solicited = post.solicited,
                                           .fence = post.fence,
                                           .inline_data = post.inline_data}};
+    if (order.placement) request.flush_placement = static_cast<std::uint8_t>(*order.placement);
+    if (order.selectivity)
+        request.flush_selectivity = static_cast<std::uint8_t>(*order.selectivity);
     if (qp.type == engine::QpType::Ud) {
         request.ud = engine::UdDestination{.path = {.source = qp.tester_address,
                                                     .destination = environment.dut_address,

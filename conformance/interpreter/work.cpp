@@ -33,6 +33,9 @@ dut::SendRequest request_of(const script::Post& post, const Order& order, const 
                                        .fence = post.fence,
                                        .inline_data = post.inline_data}};
     if (order.imm) request.imm = static_cast<std::uint32_t>(*order.imm);
+    if (order.placement) request.flush_placement = static_cast<std::uint8_t>(*order.placement);
+    if (order.selectivity)
+        request.flush_selectivity = static_cast<std::uint8_t>(*order.selectivity);
     if (qp.type == engine::QpType::Ud) {
         request.ud = dut::UdDestination{.address = qp.tester_address,
                                         .gid_index = environment.gid_index,

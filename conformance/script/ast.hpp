@@ -291,12 +291,14 @@ struct Post {
     std::optional<Expr> compare;
     std::optional<Expr> swap;
     std::optional<Expr> add;
-    std::optional<Expr> address; // overrides that of `remote`
-    std::optional<Key> ikey;     // of the region or window to invalidate
-    std::optional<Key> lkey;     // overrides the local region's key
-    std::optional<Key> rkey;     // overrides the remote region's key
-    std::optional<Word> mw;      // the window of a BIND_MW
-    std::optional<Address> to;   // of a datagram, instead of the address of the QP's `to`
+    std::optional<Expr> placement;   // of a FLUSH
+    std::optional<Expr> selectivity; // of a FLUSH
+    std::optional<Expr> address;     // overrides that of `remote`
+    std::optional<Key> ikey;         // of the region or window to invalidate
+    std::optional<Key> lkey;         // overrides the local region's key
+    std::optional<Key> rkey;         // overrides the remote region's key
+    std::optional<Word> mw;          // the window of a BIND_MW
+    std::optional<Address> to;       // of a datagram, instead of the address of the QP's `to`
     std::optional<wire::Access> access;
     bool fence = false;
     bool inline_data = false;

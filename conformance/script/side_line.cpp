@@ -176,6 +176,8 @@ class SideLine {
                  any_number("compare", post.compare),
                  any_number("swap", post.swap),
                  any_number("add", post.add),
+                 number("plt", post.placement, 0xF),
+                 number("sel", post.selectivity, 3),
                  any_number("va", post.address),
                  key("ikey", post.ikey),
                  key("lkey", post.lkey),
@@ -216,6 +218,9 @@ class SideLine {
         refuse(post.compare && !swaps, "compare");
         refuse(post.swap && !swaps, "swap");
         refuse(post.add && post.operation != wire::WrOpcode::AtomicFetchAndAdd, "add");
+        const bool flushes = post.operation == wire::WrOpcode::Flush;
+        refuse(post.placement && !flushes, "plt");
+        refuse(post.selectivity && !flushes, "sel");
         refuse(post.mw && post.operation != wire::WrOpcode::BindMw, "mw");
     }
 
