@@ -143,6 +143,9 @@ void post_extension(Sketch& sketch, const Qp& qp, Asked& asked) {
         write ? fmt::format("local=s{}[{} +8] ", qp.domain, sketch.source(qp.domain, 8)) : "";
     std::string line = fmt::format("dut    post {}{} id={} {}remote=r[{} +8]", of(qp), asked.name,
                                    asked.id, local, sketch.atomic_far());
+    if (!write && sketch.percent(50))
+        line +=
+            fmt::format(" plt={} sel={}", 1 + sketch.random().below(3), sketch.random().below(2));
     sketch.say(with_flags(sketch, qp, asked, std::move(line)));
 }
 
@@ -281,6 +284,8 @@ void answer_first(Sketch& sketch, Qp& qp) {
     sketch.say(std::move(line));
     if (sketch.features().ghosts && sketch.percent(10)) // the network repeats it
         sketch.say(answer_line(sketch, qp, asked));
+    const bool brings = asked.kind == Asked::Kind::Read || asked.kind == Asked::Kind::Atomic;
+    if (brings && qp.answers_known) qp.answered = asked;
     qp.answered_at = sketch.now();
     qp.tried_again = 0;
     expect_done(sketch, qp, asked, 50);
@@ -445,6 +450,9 @@ void overtake(Sketch& sketch, Qp& qp) {
 void haunt(Sketch& sketch, Qp& qp) {
     Asked& asked = qp.open.front();
     constexpr std::array<std::int64_t, 6> places{-1, -2, -100, 1000, 0x100000, 0x3FFFFF};
+    // N-38: what was answered is answered once more, with other data.
+    if (qp.answered && qp.answers_known && sketch.percent(40))
+        return sketch.say(with_other_data(answer_line(sketch, qp, *qp.answered)));
     const std::int64_t place = sketch.random().pick(places);
     const std::int64_t psn = place < 0 ? asked.first_psn + place : qp.dut_psn + place;
     switch (sketch.random().below(4)) {

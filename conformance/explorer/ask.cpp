@@ -39,12 +39,13 @@ std::string data_field(std::uint64_t from, std::uint64_t bytes) {
 // Fields that the transport ignores (BTH-15, BTH-16, ENC-03, ENC-11, CRC-02 to
 // CRC-05), and a mark that a notification point answers with CNPs.
 std::string with_marks(Sketch& sketch, std::string line) {
-    if (sketch.features().congestion && sketch.percent(60)) {
+    const bool congested = sketch.features().congestion && sketch.percent(60);
+    if (congested) {
         constexpr std::array<std::string_view, 6> fields{"ip.ecn=3", "ip.ecn=3", "ip.ecn=3",
                                                          "ip.ecn=3", "ip.ecn=1", "ip.ecn=2"};
-        return with_option(std::move(line), sketch.random().pick(fields));
+        line = with_option(std::move(line), sketch.random().pick(fields));
     }
-    if (!sketch.features().marks || !sketch.percent(10)) return line;
+    if (!sketch.features().marks || !sketch.percent(congested ? 25 : 10)) return line;
     constexpr std::array<std::string_view, 14> marks{
         "migreq=0",   "resv7=1",        "resv7=0x7F",        "resv6=1",    "becn",
         "fecn",       "ip.ecn=3",       "ip.ecn=1",          "ip.dscp=48", "ip.ttl=1",
@@ -54,9 +55,10 @@ std::string with_marks(Sketch& sketch, std::string line) {
         fmt::format("ip.ttl={}", 1 + sketch.random().below(255)),
         fmt::format("udp.sport={}", 1024 + sketch.random().below(64'512)),
         fmt::format("resv7={}", 1 + sketch.random().below(127))};
-    return with_option(std::move(line), sketch.percent(60)
-                                            ? sketch.random().pick(marks)
-                                            : std::string_view(sketch.random().pick(numbers)));
+    const std::string mark = sketch.percent(60) ? std::string(sketch.random().pick(marks))
+                                                : sketch.random().pick(numbers);
+    if (congested && mark.starts_with("ip.ecn")) return line;
+    return with_option(std::move(line), mark);
 }
 
 // The packets of a message, a line each; of a very long one, one line for all. Requests of the
@@ -859,6 +861,25 @@ void ask(Sketch& sketch, Qp& qp) {
     if (die < 97 && features.sends) return post_receive(sketch, qp, sketch.length());
     if (features.gaps && qp.known) return far_packet(sketch, qp);
     legal(sketch, qp);
+}
+
+void begin_alike(Sketch& sketch, Qp& qp, const std::vector<Sent>& former) {
+    constexpr std::size_t most = 4;
+    for (std::size_t i = 0; i < std::min(former.size(), most); ++i) {
+        const Sent& one = former[i];
+        const bool writes =
+            one.packets.front().contains("RDMA_WRITE") && !one.packets.back().contains("IMM");
+        const bool allowed = one.read     ? qp.may_read
+                             : one.atomic ? qp.may_atomic
+                                          : writes && qp.may_write;
+        if (!allowed || one.first_psn != qp.psn) return;
+        if (one.read || one.atomic) make_room_for_read(sketch, qp);
+        Sent& again = qp.sent.emplace_back(one);
+        for (std::string& line : again.packets)
+            line = with_other_data(std::move(line));
+        queue(qp, again.packets);
+        qp.psn = one.last_psn + 1;
+    }
 }
 
 void ask_legally(Sketch& sketch, Qp& qp) {

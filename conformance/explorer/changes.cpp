@@ -3,6 +3,7 @@
 #include "conformance/explorer/talk.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -42,7 +43,10 @@ void reconnect(Sketch& sketch, Qp& qp) {
         }
     }
     std::string line = fmt::format("dut    reconnect {}", of(qp));
-    if (sketch.features().wrap && sketch.percent(50)) {
+    // With the PSNs of the first connection, or others that wrap.
+    if (sketch.features().alike && sketch.percent(80)) {
+        line += fmt::format("psn={} tester.psn={}", qp.dut_first, qp.tester_first);
+    } else if (sketch.features().wrap && sketch.percent(50)) {
         line += fmt::format("psn={} tester.psn={}", 0xFFFFFF - sketch.random().below(3),
                             0xFFFFFF - sketch.random().below(3));
     }
@@ -50,7 +54,9 @@ void reconnect(Sketch& sketch, Qp& qp) {
         line.pop_back();
     sketch.say(std::move(line));
     sketch.pass(kSettled);
+    const std::vector<Sent> former = std::exchange(qp.sent, {});
     qp.begin_again();
+    if (sketch.features().alike) begin_alike(sketch, qp, former);
     qp.early = false;
     qp.answered_at = sketch.now();
 }

@@ -15,6 +15,7 @@ constexpr std::uint64_t kUsualBytes = std::uint64_t{16} << 10; // of a dialogue 
 constexpr std::uint64_t kLargeBytes = std::uint64_t{320} << 10;
 constexpr wire::Duration kHostLate = std::chrono::milliseconds(35); // ACK-05: it names no time
 constexpr std::uint64_t kGuardBytes = 24;
+constexpr std::uint64_t kOtherData = 64; // how far the other data of one line may lie
 constexpr std::array<std::uint64_t, 8> kOffsets{0, 1, 3, 8, 63, 64, 4095, 4096};
 constexpr std::array<std::uint64_t, 6> kFarOffsets{65'528, 65'535, 65'536, 65'537, 69'632, 70'001};
 constexpr std::array<std::uint64_t, 10> kShort{0, 1, 2, 3, 4, 5, 7, 8, 63, 64};
@@ -49,6 +50,7 @@ void Qp::begin_again() {
     receives.clear();
     sent.clear();
     open.clear();
+    answered.reset();
 }
 
 std::string rights_of(Sketch& sketch, Qp& qp) {
@@ -66,10 +68,6 @@ std::string with_option(std::string line, std::string_view option) {
     return line;
 }
 
-namespace {
-
-// A packet line that differs in its payload alone: where a device takes it for the one that
-// follows, memory tells.
 std::string with_other_data(std::string line) {
     constexpr std::string_view field = "data=";
     const std::size_t at = line.find(field);
@@ -80,8 +78,6 @@ std::string with_other_data(std::string line) {
     const std::uint64_t offset = std::stoull(line.substr(begin, end - begin));
     return line.replace(begin, end - begin, fmt::format("{}", offset + 1));
 }
-
-} // namespace
 
 std::string damage(Sketch& sketch) {
     constexpr std::array<std::string_view, 12> faults{
@@ -176,9 +172,12 @@ void Sketch::choose_rare_features(std::uint64_t seed) {
     const auto on = [&] { return rare.one_in(2); };
     features_.checksums = on() && ip_version_of(seed) == 4;
     features_.other_mtu = on() && reach_.reset_reuse;
+    features_.alike = on() && !features_.other_mtu;
+    if (features_.alike) features_.wrap = true; // first PSNs that are known
     features_.replays = on() && features_.atomics && features_.reads;
     features_.all_signaled = on();
     features_.mixed_ends = on();
+    features_.unreliable = rare.one_in(4) && reach_.unreliable && reach_.datagrams;
 }
 
 std::uint32_t Sketch::some_mtu() {
@@ -204,10 +203,11 @@ void Sketch::choose_qps() {
     timeout_ = random_.pick(timeouts);
     if (reach_.events && random_.one_in(2))
         shared_limit_ = fmt::format(" limit={}", 1 + random_.below(4));
-    const std::size_t count = random_.pick(counts);
+    const std::size_t count = features_.unreliable ? 3 : random_.pick(counts);
     domains_ = count > 1 && random_.one_in(2) ? 2 : 1;
     for (std::size_t i = 0; i < count; ++i) {
         Qp qp{.name = std::string(kNames[i]), .talk = talks[random_.below(talks.size())]};
+        if (features_.unreliable && i > 0) qp.talk = random_.one_in(2) ? Unreliable : Datagrams;
         // A fault names its QP, and the case's own has no name; its type is that of all without
         // one.
         const bool alone = count == 1 && qp.talk == Peers;
@@ -223,8 +223,9 @@ void Sketch::choose_qps() {
             qp.early = true;
             attributes_.back() += "state=RTR ";
         }
+        qp.tester_first = random_.pick(kFirstPsns);
+        qp.dut_first = random_.pick(kFirstPsns);
         qps_.push_back(std::move(qp));
-        first_psns_.emplace_back(random_.pick(kFirstPsns), random_.pick(kFirstPsns));
     }
     limit_timers();
 }
@@ -408,8 +409,7 @@ std::string Sketch::qp_lines() const {
     text += "\n";
     for (std::size_t i = 0; i < qps_.size(); ++i) {
         const Qp& qp = qps_[i];
-        const auto [of_dut, of_tester] = first_psns_[i];
-        const std::string psn = features_.wrap ? fmt::format(" psn={}", of_dut) : "";
+        const std::string psn = features_.wrap ? fmt::format(" psn={}", qp.dut_first) : "";
         const std::string timer =
             is_reliable(qp.talk) ? fmt::format(" timeout={}", timeout_) : std::string{};
         const std::string rnr =
@@ -417,9 +417,10 @@ std::string Sketch::qp_lines() const {
         text += fmt::format("qp     {}pd={}{}{}{}\n", of(qp), qp.domain, timer, rnr, psn);
         text += attribute_lines(qp, attributes_[i]);
         if (!is_reliable(qp.talk)) {
-            if (features_.wrap) text += fmt::format("tester qp {}psn={}\n", of(qp), of_tester);
+            if (features_.wrap)
+                text += fmt::format("tester qp {}psn={}\n", of(qp), qp.tester_first);
         } else if (features_.wrap)
-            text += fmt::format("tester qp {}psn={} timeout=12\n", of(qp), of_tester);
+            text += fmt::format("tester qp {}psn={} timeout=12\n", of(qp), qp.tester_first);
         else
             text += fmt::format("tester qp {}timeout=12\n", of(qp));
     }
@@ -455,7 +456,8 @@ std::string Sketch::region_lines() const {
     text += fmt::format("tester mr r len={} fill=random "
                         "access=remote_read,remote_write,remote_atomic\n",
                         far_ + kGuardBytes);
-    if (constant_ > 0) text += fmt::format("tester mr u len={} fill=random\n", constant_ + 1);
+    if (constant_ > 0)
+        text += fmt::format("tester mr u len={} fill=random\n", constant_ + kOtherData);
     if (near_ > 0) text += fmt::format("tester mr p len={} fill=zero\n", near_ + kGuardBytes);
     for (std::uint64_t i = 1; i <= windows_; ++i)
         text += fmt::format("dut    mw w{} on=t1 type={}\n", i, window_types_[i - 1]);

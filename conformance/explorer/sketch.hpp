@@ -60,9 +60,11 @@ struct Features {
     bool together = false;    // QPs share a completion queue
     // What few dialogues have.
     bool checksums = false;    // packets whose IPv4 header has a wrong checksum
+    bool alike = false;        // each connection of a QP begins as the one before
     bool other_mtu = false;    // each connection of a QP has its own path MTU
     bool replays = false;      // atomics far from each other are sent again
     bool all_signaled = false; // every request of a QP tells that it is done
+    bool unreliable = false;   // several QPs, most of them UC or UD
     bool mixed_ends = false;   // retries of another kind before those that end the connection
 };
 
@@ -143,9 +145,13 @@ struct Qp {
     std::vector<Sent> sent;
 
     // The device asks.
+    std::uint32_t dut_first = 0; // the first PSN of each side, on the wire
+    std::uint32_t tester_first = 0;
     std::int64_t dut_psn = 0; // of its next request
+    bool counts_on = true;    // for certain: a UC request that failed may have taken a PSN
     std::deque<Asked> open;
-    bool answers_known = true; // whether the tester answered as a right peer does
+    bool answers_known = true;     // whether the tester answered as a right peer does
+    std::optional<Asked> answered; // the latest READ or atomic that is done
     bool dut_dead = false;
     bool drains = false; // what is posted now waits for RTS
     std::uint32_t posted = 0;
@@ -264,7 +270,6 @@ class Sketch {
     std::uint32_t domains_ = 1;
     std::vector<Qp> qps_;
     std::vector<std::string> lines_;
-    std::vector<std::pair<std::uint32_t, std::uint32_t>> first_psns_; // device, tester
     std::vector<std::string> attributes_; // of each QP: those that only its header tells
     std::vector<Extent> extents_;
     std::uint64_t far_ = 0;
@@ -297,6 +302,10 @@ inline constexpr std::size_t kColumns = 100; // of a script
 // The line with an option after it, if it then still fits into a line of a
 // script.
 std::string with_option(std::string line, std::string_view option);
+
+// A packet line that differs in its payload alone: where a device takes it for another one, memory
+// tells.
+std::string with_other_data(std::string line);
 
 // A field that makes a packet one that every receiver must drop without an answer (CRC-07, BTH-07,
 // BTH-19, BTH-02, ENC-14).

@@ -29,6 +29,8 @@ void answer_all(Sketch& sketch, Qp& qp);
 void begin_traffic(Sketch& sketch, const Qp& qp);
 void traffic(Sketch& sketch, Qp& qp);
 
+// The tester begins as it did in the former life of the QP: what a device kept by PSN shows.
+void begin_alike(Sketch& sketch, Qp& qp, const std::vector<Sent>& former);
 // One legal request of the tester.
 void ask_legally(Sketch& sketch, Qp& qp);
 // The next request of the tester is a READ or an atomic, of which the device keeps a limited

@@ -132,12 +132,26 @@ void post_uc(Sketch& sketch, Qp& qp) {
                                : bytes == 0
                                    ? " remote=r"
                                    : fmt::format(" remote=r[{} +{}]", sketch.far(bytes), bytes);
-    const std::string_view name = write ? "RDMA_WRITE" : "SEND";
-    sketch.say(fmt::format("dut    post {}{} id={} {}{}", of(qp), name, id, local, remote));
-    sketch.say(fmt::format("{}{} psn={} len={}{}", expects(qp), name, qp.dut_psn, bytes,
+    const bool immediate = sketch.features().immediate && sketch.percent(30);
+    const std::string name =
+        fmt::format("{}{}", write ? "RDMA_WRITE" : "SEND", immediate ? "_WITH_IMM" : "");
+    const std::string psn = qp.counts_on ? fmt::format(" psn={}", qp.dut_psn) : std::string{};
+    sketch.say(fmt::format("dut    post {}{} id={} {}{}{}", of(qp), name, id, local, remote,
+                           immediate ? " imm=7" : ""));
+    sketch.say(fmt::format("{}{}{} len={}{}", expects(qp), name, psn, bytes,
                            bytes == 0 ? "" : " data=" + piece));
     sketch.say(fmt::format("dut    done {}send id={}", of(qp), id));
     qp.dut_psn += sketch.packets_of(bytes);
+}
+
+// STA-08: a request that fails by itself ends no unreliable QP; it goes on from SQE.
+void fail_alone(Sketch& sketch, Qp& qp) {
+    const std::uint64_t id = sketch.next_id();
+    sketch.say(fmt::format("dut    post {}SEND id={} local=s{}[{} +8] lkey=abs:0x5A5A00", of(qp),
+                           id, qp.domain, sketch.source(qp.domain, 8)));
+    sketch.say(fmt::format("dut    done {}send id={} status=FAILED", of(qp), id));
+    sketch.say(fmt::format("dut    modify {}state=RTS", of(qp)));
+    qp.counts_on = false;
 }
 
 // A stranger's datagram is as good as any.
@@ -186,7 +200,9 @@ void post_ud(Sketch& sketch, Qp& qp) {
     const auto piece = [&](std::uint64_t of_it) {
         return fmt::format("s{}[{} +{}]", qp.domain, sketch.source(qp.domain, of_it), of_it);
     };
-    std::string expected = fmt::format("{}SEND_ONLY len={} srcqp=dut", expects(qp), bytes);
+    const bool immediate = sketch.features().immediate && sketch.percent(30);
+    const std::string_view rest = immediate ? "_WITH_IMM" : "";
+    std::string expected = fmt::format("{}SEND_ONLY{} len={} srcqp=dut", expects(qp), rest, bytes);
     std::string local = piece(bytes);
     if (sketch.features().pieces && bytes > 1 && sketch.percent(40)) {
         const std::uint64_t first = 1 + sketch.random().below(bytes - 1);
@@ -194,7 +210,8 @@ void post_ud(Sketch& sketch, Qp& qp) {
     } else {
         expected += " data=" + local;
     }
-    sketch.say(fmt::format("dut    post {}SEND id={} local={}", of(qp), id, local));
+    sketch.say(fmt::format("dut    post {}SEND{} id={} local={}{}", of(qp), rest, id, local,
+                           immediate ? " imm=7" : ""));
     sketch.say(std::move(expected));
     sketch.say(fmt::format("dut    done {}send id={}", of(qp), id));
 }
@@ -223,6 +240,9 @@ void talk_unreliably(Sketch& sketch, Qp& qp) {
     }
     if (qp.talk == Talk::Datagrams && !qp.early && sketch.percent(12))
         return change_queue_key(sketch, qp);
+    const bool first_key = qp.queue_key == kFirstQueueKey && qp.old_queue_key == kFirstQueueKey;
+    if (sketch.features().unreliable && !qp.early && first_key && sketch.percent(8))
+        return fail_alone(sketch, qp);
     const bool asks = qp.early || sketch.percent(60);
     if (qp.talk == Talk::Datagrams) return asks ? send_ud(sketch, qp) : post_ud(sketch, qp);
     if (!asks) return post_uc(sketch, qp);
