@@ -74,6 +74,8 @@ std::span<const Mutant> blind13_responder();
 std::span<const Mutant> blind13_requester();
 std::span<const Mutant> blind14_responder();
 std::span<const Mutant> blind14_requester();
+std::span<const Mutant> blind15_responder();
+std::span<const Mutant> blind15_requester();
 
 std::span<const Mutant> lawful_first();
 std::span<const Mutant> lawful_responder();

@@ -3,7 +3,9 @@
 // row says which words of its rule leave the freedom.
 #include <bit>
 #include <deque>
+#include <optional>
 #include <set>
+#include <utility>
 
 #include "conformance/mutants/filter_chain.hpp"
 #include "conformance/mutants/groups.hpp"
@@ -59,15 +61,23 @@ class KnowsQps : public engine::SurfaceFilter {
 
 // ACK-02, ACK-04: "AckReq=0: no obligation; ACK allowed". What came before a READ is acknowledged
 // before its response, and not by it.
-class AcknowledgesBeforeReads final : public QpFilter<NewestPsn> {
+struct NewestAnswer {
+    NewestPsn psn;
+    std::optional<wire::Msn> msn; // of the answer before
+};
+
+class AcknowledgesBeforeReads final : public QpFilter<NewestAnswer> {
   protected:
     void leaves(Qp& qp, Passage& passage) override {
         const wire::Packet& packet = passage.packet;
         if (!is_rc_response(packet) || is_nak(packet)) return;
-        const bool first_answer = !qp.memory.psn;
-        const bool old = qp.memory.note(packet.bth.psn);
+        const bool first_answer = !qp.memory.psn.psn;
+        const bool old = qp.memory.psn.note(packet.bth.psn);
         const bool begins = is_read_response(packet) && packet.info().starts_message();
-        if (!begins || old || first_answer) return;
+        // A duplicate may have drawn an ACK that counts the READ already.
+        if (!has_aeth(packet)) return;
+        const bool counted = std::exchange(qp.memory.msn, packet.aeth.msn) == packet.aeth.msn;
+        if (!begins || old || first_answer || counted) return;
         wire::Packet ack = acknowledge(packet.bth.dest_qp, packet.bth.pkey, packet.bth.psn - 1,
                                        packet.aeth.syndrome, packet.aeth.msn + -1);
         ack.bth.mig_req = packet.bth.mig_req;

@@ -122,9 +122,14 @@ std::span<const Mutant> blind14() {
     return sample;
 }
 
-std::array<std::span<const Mutant>, 14> blind_samples() {
-    return {blind(),  blind2(), blind3(),  blind4(),  blind5(),  blind6(),  blind7(),
-            blind8(), blind9(), blind10(), blind11(), blind12(), blind13(), blind14()};
+std::span<const Mutant> blind15() {
+    static const std::vector<Mutant> sample = members_of({blind15_responder, blind15_requester});
+    return sample;
+}
+
+std::array<std::span<const Mutant>, 15> blind_samples() {
+    return {blind(),  blind2(),  blind3(),  blind4(),  blind5(),  blind6(),  blind7(), blind8(),
+            blind9(), blind10(), blind11(), blind12(), blind13(), blind14(), blind15()};
 }
 
 std::span<const Mutant> lawful() {

@@ -74,7 +74,8 @@ std::span<const Mutant> blind11();
 std::span<const Mutant> blind12();
 std::span<const Mutant> blind13();
 std::span<const Mutant> blind14();
-std::array<std::span<const Mutant>, 14> blind_samples();
+std::span<const Mutant> blind15();
+std::array<std::span<const Mutant>, 15> blind_samples();
 
 // Devices that behave oddly and lawfully: no case and no judgement may fail on them.
 std::span<const Mutant> lawful();

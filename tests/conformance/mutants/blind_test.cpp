@@ -36,6 +36,7 @@ TEST_CASE("blind: no sample has lost a defect", "[mutants]") {
     CHECK(mutants::blind12().size() == 56);
     CHECK(mutants::blind13().size() == 56);
     CHECK(mutants::blind14().size() == 56);
+    CHECK(mutants::blind15().size() == 56);
 }
 
 TEST_CASE("blind: each defect has a name that no other has, and is found by it", "[mutants]") {
