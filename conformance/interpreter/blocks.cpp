@@ -14,7 +14,6 @@
 #include "conformance/interpreter/notation.hpp"
 #include "conformance/interpreter/objects.hpp"
 #include "conformance/interpreter/record.hpp"
-#include "conformance/interpreter/statements.hpp"
 #include "conformance/interpreter/values.hpp"
 #include "conformance/interpreter/waiting.hpp"
 

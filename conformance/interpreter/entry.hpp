@@ -41,7 +41,4 @@ struct Entry {
     [[nodiscard]] wire::Datagram datagram() const { return {frame.envelope(), frame.transport}; }
 };
 
-// Takes the frame apart; a frame that is not RoCEv2 has neither layers nor a packet.
-Entry parsed(Side from, std::vector<std::byte> bytes, Interval at);
-
 } // namespace veriroce::interpreter

@@ -2,16 +2,22 @@
 
 #include <exception>
 #include <utility>
+#include <variant>
 
 #include <fmt/format.h>
 
+#include "conformance/interpreter/blocks.hpp"
 #include "conformance/interpreter/clock.hpp"
+#include "conformance/interpreter/commands.hpp"
 #include "conformance/interpreter/conclude.hpp"
 #include "conformance/interpreter/connect.hpp"
 #include "conformance/interpreter/dut_calls.hpp"
+#include "conformance/interpreter/expect.hpp"
 #include "conformance/interpreter/objects.hpp"
 #include "conformance/interpreter/record.hpp"
-#include "conformance/interpreter/statements.hpp"
+#include "conformance/interpreter/regions.hpp"
+#include "conformance/interpreter/send.hpp"
+#include "conformance/interpreter/silence.hpp"
 #include "conformance/interpreter/story.hpp"
 #include "conformance/interpreter/tester_peer.hpp"
 #include "conformance/interpreter/wire.hpp"
@@ -41,6 +47,17 @@ CaseResult result_of(const script::Case& script, const script::Run& run) {
         result.rules.push_back(rule.text);
     result.verdict = Verdict::Pass;
     return result;
+}
+
+Task<Met<>> play(Interpreter& interpreter, const script::FaultLine& line, Span /*span*/) {
+    interpreter.wire().add(line.rule);
+    co_return Met<>{};
+}
+
+// There is no catch-all: a kind of statement without a `play` does not compile.
+Task<Met<>> play_statement(Interpreter& interpreter, const script::Statement& statement) {
+    return std::visit([&](const auto& line) { return play(interpreter, line, statement.span); },
+                      statement.node);
 }
 
 Task<Met<>> play_all(Interpreter& interpreter) {
@@ -175,6 +192,12 @@ CaseResult& Interpreter::result() {
 }
 std::optional<HostLook>& Interpreter::last_look() {
     return parts_->last_look;
+}
+
+Task<Met<>> play(Interpreter& interpreter, const script::Block& statements) {
+    for (const script::Statement& one : statements)
+        co_await play_statement(interpreter, one);
+    co_return Met<>{};
 }
 
 } // namespace veriroce::interpreter

@@ -5,7 +5,7 @@
 // out the actions of `events().poll_action()`, and fetches the result with `finish`.
 //
 // Each kind of line is a function `play(Interpreter&, const script::KIND&, Span)` in the file of
-// its subject; statements.cpp and commands.cpp choose among them. What they work on is in five
+// its subject; interpreter.cpp and commands.cpp choose among them. What they work on is in five
 // parts:
 //
 //   Record      every packet that was sent or heard, parsed once
@@ -22,12 +22,9 @@
 #include <optional>
 
 #include "conformance/interpreter/case_result.hpp"
+#include "conformance/interpreter/met.hpp"
+#include "conformance/interpreter/task.hpp"
 #include "dissector/wire/instant.hpp"
-
-namespace veriroce::script {
-struct Case;
-struct Run;
-} // namespace veriroce::script
 
 namespace veriroce::interpreter {
 
@@ -78,5 +75,8 @@ class Interpreter {
     struct Parts;
     std::unique_ptr<Parts> parts_;
 };
+
+// Plays the statements of a block in order, each with the `play` of its kind.
+Task<Met<>> play(Interpreter& interpreter, const script::Block& statements);
 
 } // namespace veriroce::interpreter

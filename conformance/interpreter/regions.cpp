@@ -50,9 +50,9 @@ std::string hex_from(const std::vector<std::byte>& bytes, std::size_t at) {
 }
 
 // The content that the line expects in the region.
-class Wanted {
+class WantedContent {
   public:
-    Wanted(Interpreter& interpreter, const Piece& piece, Span span)
+    WantedContent(Interpreter& interpreter, const Piece& piece, Span span)
         : interpreter_(interpreter), piece_(piece), span_(span) {}
 
     Task<Met<std::vector<std::byte>>> operator()(const script::RegionSlice& other) const {
@@ -237,7 +237,7 @@ std::vector<Difference> byte_differences(const std::vector<std::byte>& expected,
 Task<Met<>> play(Interpreter& interpreter, const script::ExpectRegion& line, Span span) {
     Objects& objects = interpreter.objects();
     const Piece piece = co_await piece_of(objects, line.region, objects.own_qp());
-    const Wanted holds(interpreter, piece, span);
+    const WantedContent holds(interpreter, piece, span);
     const bool may_come = may_become_visible(objects, piece, line.holds);
     Patience patience(interpreter);
     while (true) {

@@ -8,6 +8,8 @@
 #include "conformance/interpreter/notation.hpp"
 #include "conformance/interpreter/objects.hpp"
 #include "conformance/interpreter/tester_peer.hpp"
+#include "dissector/wire/packet_spec.hpp"
+#include "dissector/wire/parsed_frame.hpp"
 
 namespace veriroce::interpreter {
 namespace {
@@ -130,6 +132,24 @@ void take_note(CaseQp& qp, const Entry& entry) {
 }
 
 } // namespace
+
+Entry parsed(Side from, std::vector<std::byte> bytes, Interval at) {
+    Entry entry{.from = from, .bytes = std::move(bytes), .at = at};
+    const auto whole = wire::parse_frame(entry.bytes);
+    if (!whole) {
+        entry.refusal = whole.error();
+        return entry;
+    }
+    entry.frame = whole->frame;
+    entry.packet = whole->packet;
+    entry.refusal = whole->refusal;
+    // ENC-06: a receiver may pass over a wrong UDP checksum, but not over a wrong ICRC (CRC-07).
+    const bool wrong_icrc =
+        entry.refusal == wire::FrameError::BadUdpChecksum &&
+        entry.frame.icrc != wire::icrc_of(wire::IcrcKind::Good, entry.frame.covered());
+    if (wrong_icrc) entry.refusal = wire::FrameError::BadIcrc;
+    return entry;
+}
 
 Wire::Wire(const Environment& environment, Events& events, Record& record, Objects& objects,
            TesterPeer& tester)

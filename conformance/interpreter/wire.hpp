@@ -18,6 +18,9 @@ struct CaseQp;
 struct Objects;
 class TesterPeer;
 
+// Takes the frame apart; a frame that is not RoCEv2 has neither layers nor a packet.
+Entry parsed(Side from, std::vector<std::byte> bytes, Interval at);
+
 class Wire {
   public:
     Wire(const Environment& environment, Events& events, Record& record, Objects& objects,

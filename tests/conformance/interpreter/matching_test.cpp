@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "conformance/interpreter/wire.hpp"
 #include "conformance/script/script.hpp"
 #include "dissector/decode/decoder.hpp"
 #include "dissector/decode/field.hpp"

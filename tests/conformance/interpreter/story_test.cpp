@@ -5,6 +5,7 @@
 
 #include "conformance/interpreter/environment.hpp"
 #include "conformance/interpreter/record.hpp"
+#include "conformance/interpreter/wire.hpp"
 
 namespace veriroce::interpreter::test {
 namespace {
