@@ -10,7 +10,6 @@
 #include "conformance/interpreter/queues.hpp"
 #include "conformance/interpreter/regions.hpp"
 #include "conformance/interpreter/tester_commands.hpp"
-#include "conformance/interpreter/values.hpp"
 #include "conformance/interpreter/waiting.hpp"
 #include "conformance/interpreter/windows.hpp"
 #include "conformance/interpreter/work.hpp"

@@ -2,6 +2,10 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
+#include "conformance/interpreter/values.hpp"
+
 namespace veriroce::interpreter {
 namespace {
 
@@ -46,6 +50,21 @@ Window* Objects::window(std::string_view name) {
 
 std::deque<std::uint64_t>& Objects::receives_of(CaseQp& qp) {
     return qp.srq.empty() ? qp.receives : srq_receives[qp.srq];
+}
+
+Met<CaseQp*> qp_of(Objects& objects, const script::QpRef& ref) {
+    std::string name = ref.name;
+    if (ref.index) {
+        const auto index = number(objects, *ref.index, objects.own_qp());
+        if (!index) return std::unexpected(index.error());
+        name += fmt::format("[{}]", *index);
+    }
+    auto found = objects.qps.find(name);
+    if (found == objects.qps.end() && ref.index) found = objects.qps.find(ref.name); // of `qp q[1]`
+    if (found == objects.qps.end()) {
+        return unplayable(ref.span, fmt::format("no QP is called '{}'", name));
+    }
+    return &found->second;
 }
 
 } // namespace veriroce::interpreter

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "conformance/dut/contract.hpp"
+#include "conformance/interpreter/met.hpp"
 #include "conformance/interpreter/qp_book.hpp"
 #include "conformance/script/ast.hpp"
 #include "transport/engine/engine.hpp"
@@ -144,5 +145,8 @@ struct Objects {
     // A key for the next region's pattern, so that no two regions hold the same bytes.
     [[nodiscard]] std::uint64_t next_pattern_key() { return ++made_regions << 32; }
 };
+
+// The QP that a line is about; an ERROR if no QP has that name.
+Met<CaseQp*> qp_of(Objects& objects, const script::QpRef& ref);
 
 } // namespace veriroce::interpreter

@@ -20,25 +20,6 @@ std::unexpected<Unmet> no_value(const script::EvalError& error) {
     return unplayable(error.span, script::text_of(error));
 }
 
-} // namespace
-
-Met<CaseQp*> qp_of(Objects& objects, const script::QpRef& ref) {
-    std::string name = ref.name;
-    if (ref.index) {
-        const auto index = number(objects, *ref.index, objects.own_qp());
-        if (!index) return std::unexpected(index.error());
-        name += fmt::format("[{}]", *index);
-    }
-    auto found = objects.qps.find(name);
-    if (found == objects.qps.end() && ref.index) found = objects.qps.find(ref.name); // of `qp q[1]`
-    if (found == objects.qps.end()) {
-        return unplayable(ref.span, fmt::format("no QP is called '{}'", name));
-    }
-    return &found->second;
-}
-
-namespace {
-
 // `timer` is the code of the RNR NAK that the QP heard last; nothing else is kept.
 std::optional<std::int64_t> field_heard(const CaseQp& qp, const script::FieldName& field) {
     if (field != script::FieldName(script::SpecialField::Timer)) return std::nullopt;

@@ -25,8 +25,6 @@ struct Ids {
 
 using FieldOf = std::optional<script::FieldName>;
 
-Met<CaseQp*> qp_of(Objects& objects, const script::QpRef& ref);
-
 // The value of a name in a line about `qp`. A region's value is its key in fields for keys, else
 // its address. Nothing for an unknown name.
 std::optional<std::int64_t> value_of_name(const Objects& objects, const CaseQp& qp,

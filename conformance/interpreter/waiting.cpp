@@ -96,19 +96,21 @@ class AwaitedByStatement {
 
 // The line begins to wait.
 Met<Awaited> begun(Interpreter& interpreter, CaseQp& qp, Wanted wanted, Span span) {
-    const auto patience =
-        time_or(interpreter.objects(), *wanted.within, interpreter.environment().patience, qp);
-    if (!patience) return std::unexpected(patience.error());
     const auto* done = std::get_if<AwaitedCompletions>(&wanted.what);
     Awaited line{.span = span,
                  .qp = &qp,
-                 .patience = *patience,
+                 .patience = interpreter.environment().patience,
                  .since = {},
                  .what = std::move(wanted.what),
                  .asked = false,
                  .met = done != nullptr && done->none()};
     line.asked = line.packet() != nullptr; // packets need no question
-    if (*wanted.within) line.since = interpreter.clock().line_end();
+    if (const auto& within = *wanted.within) {
+        const auto time = number(interpreter.objects(), *within, qp);
+        if (!time) return std::unexpected(time.error());
+        line.patience = wire::Duration(*time);
+        line.since = interpreter.clock().line_end();
+    }
     return line;
 }
 
