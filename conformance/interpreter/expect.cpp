@@ -146,8 +146,8 @@ Met<> judge_time(Interpreter& interpreter, const Awaited& waiting, std::size_t i
         interpreter.result().measures[line.measure->name].push_back(at.latest - base->latest);
     }
     if (!line.after) return {};
-    const auto limits =
-        bounds(*line.after, record[index], context_of(interpreter, *waiting.qp), std::nullopt);
+    const MatchContext context = context_of(interpreter, *waiting.qp);
+    const auto limits = bounds(*line.after, lookup_of(record[index], context, std::nullopt));
     if (!limits) return std::unexpected(limits.error());
     const auto low = wire::Duration(limits->low.value_or(0));
     const auto high = limits->high ? wire::Duration(*limits->high) : wire::Duration::max();

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "conformance/interpreter/notation.hpp"
+#include "conformance/interpreter/values.hpp"
 #include "conformance/script/mad_fields.hpp"
 #include "conformance/script/words.hpp"
 #include "dissector/wire/packet_spec.hpp"
@@ -55,17 +56,6 @@ std::string hex_text(wire::Bytes bytes) {
         text += fmt::format("{:02x}", std::to_integer<unsigned>(one));
     if (bytes.size() > kMostHexBytes) text += fmt::format("... ({} bytes)", bytes.size());
     return text.empty() ? "none" : text;
-}
-
-Met<std::int64_t> number(const script::Expr& expr, const Entry& entry, const MatchContext& context,
-                         std::optional<FieldName> field) {
-    const script::Lookup lookup{
-        .name = [&](std::string_view name) { return context.value_of_name(name, field); },
-        .field = [&](const FieldName& wanted) { return field_of(context.book, entry, wanted); },
-        .least_timeout = context.environment.ack_timer_floor};
-    const auto value = script::evaluate(expr, lookup);
-    if (!value) return unplayable(value.error().span, script::text_of(value.error()));
-    return *value;
 }
 
 // --- fields -----------------------------------------------------------------------------------
@@ -132,7 +122,7 @@ class FieldComparison {
                                std::string(wire::name_of(code)), found());
     }
     Compared operator()(const script::Absolute& absolute) const {
-        const auto wanted = number(absolute.value, entry_, context_, match_.field);
+        const auto wanted = number(absolute.value, lookup());
         if (!wanted) return std::unexpected(wanted.error());
         auto value = value_;
         if (match_.field == FieldName(Field::Psn)) value = entry_.packet->bth.psn.value();
@@ -140,7 +130,7 @@ class FieldComparison {
                                value ? "abs:" + value_text(value, match_.field) : "absent");
     }
     Compared operator()(const script::ValueRange& range) const {
-        auto limits = bounds(range, entry_, context_, match_.field);
+        auto limits = bounds(range, lookup());
         if (!limits) return std::unexpected(limits.error());
         const std::string written = range_text(*limits);
         if (limits->low) limits->low = in_time(*limits->low);
@@ -150,7 +140,7 @@ class FieldComparison {
         return compared(order, written, found());
     }
     Compared operator()(const script::Expr& expr) const {
-        const auto wanted = number(expr, entry_, context_, match_.field);
+        const auto wanted = number(expr, lookup());
         if (!wanted) return std::unexpected(wanted.error());
         return number_compared(value_, *wanted, value_text(*wanted, match_.field), found());
     }
@@ -212,6 +202,9 @@ class FieldComparison {
         case wire::UdpChecksumKind::Bad: return "bad";
         }
         return "0";
+    }
+    [[nodiscard]] script::Lookup lookup() const {
+        return lookup_of(entry_, context_, match_.field);
     }
     [[nodiscard]] std::string found() const { return value_text(value_, match_.field); }
     [[nodiscard]] std::string range_text(const script::Bounds& limits) const {
@@ -321,7 +314,7 @@ Met<std::optional<Match>> covers(const script::ExpectPacket& line, const Entry& 
     const script::FieldMatch* psn = match_of(line.matches, Field::Psn);
     const auto* expr = psn == nullptr ? nullptr : std::get_if<script::Expr>(&psn->value);
     if (expr == nullptr || psn->comparison != Comparison::Equal) return std::nullopt;
-    const auto wanted = number(*expr, entry, context, Field::Psn);
+    const auto wanted = number(*expr, lookup_of(entry, context, Field::Psn));
     if (!wanted) return std::unexpected(wanted.error());
 
     const std::int64_t value = context.book.relative_psn(Side::Dut, *entry.packet);
@@ -488,17 +481,13 @@ std::optional<std::int64_t> field_of(const QpBook& book, const Entry& entry,
     return std::nullopt;
 }
 
-Met<script::Bounds> bounds(const script::ValueRange& range, const Entry& entry,
-                           const MatchContext& context, std::optional<FieldName> field) {
-    script::Bounds result;
-    for (const auto& [written, limit] :
-         {std::pair{&range.low, &result.low}, {&range.high, &result.high}}) {
-        if (!*written) continue;
-        const auto value = number(**written, entry, context, field);
-        if (!value) return std::unexpected(value.error());
-        *limit = *value;
-    }
-    return result;
+script::Lookup lookup_of(const Entry& entry, const MatchContext& context,
+                         std::optional<FieldName> field) {
+    return {.name = [&context,
+                     field](std::string_view name) { return context.value_of_name(name, field); },
+            .field = [&entry, &context](
+                         const FieldName& wanted) { return field_of(context.book, entry, wanted); },
+            .least_timeout = context.environment.ack_timer_floor};
 }
 
 bool needs_no_line_of_engine(const Entry& entry, const MatchContext& context) {

@@ -60,9 +60,9 @@ const script::FieldMatch* match_of(const std::vector<script::FieldMatch>& matche
 // A field's value in script notation; nothing if the packet does not have the field.
 std::optional<std::int64_t> field_of(const QpBook& book, const Entry& entry,
                                      const script::FieldName& field);
-// Of a line about this packet.
-Met<script::Bounds> bounds(const script::ValueRange& range, const Entry& entry,
-                           const MatchContext& context, std::optional<script::FieldName> field);
+// What names and fields are worth in a line about this packet. It refers to both.
+script::Lookup lookup_of(const Entry& entry, const MatchContext& context,
+                         std::optional<script::FieldName> field);
 
 // Whether the DUT may send this packet without a line that expects it: a CNP, an ACK of what was
 // sent, a repetition that its timer or the tester's duplicate explains. A packet with a wrong ICRC

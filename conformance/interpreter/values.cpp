@@ -1,7 +1,6 @@
 #include "conformance/interpreter/values.hpp"
 
 #include <algorithm>
-#include <utility>
 
 #include <fmt/format.h>
 
@@ -16,14 +15,24 @@ bool is_key(FieldOf field) {
     return field == script::FieldName(Field::Rkey) || field == script::FieldName(Field::Ikey);
 }
 
-std::unexpected<Unmet> no_value(const script::EvalError& error) {
-    return unplayable(error.span, script::text_of(error));
+template <typename Value>
+Met<Value> as_met(const std::expected<Value, script::EvalError>& value) {
+    if (value) return *value;
+    return unplayable(value.error().span, script::text_of(value.error()));
 }
 
 // `timer` is the code of the RNR NAK that the QP heard last; nothing else is kept.
 std::optional<std::int64_t> field_heard(const CaseQp& qp, const script::FieldName& field) {
     if (field != script::FieldName(script::SpecialField::Timer)) return std::nullopt;
     return qp.rnr_timer;
+}
+
+// What names and fields are worth in a line about `qp`. It refers to the objects and the QP.
+script::Lookup lookup_in(const Objects& objects, const CaseQp& qp, FieldOf field) {
+    return {.name = [&objects, &qp, field](
+                        std::string_view name) { return value_of_name(objects, qp, name, field); },
+            .field = [&qp](const script::FieldName& wanted) { return field_heard(qp, wanted); },
+            .least_timeout = objects.least_timeout};
 }
 
 } // namespace
@@ -52,15 +61,17 @@ std::optional<std::int64_t> value_of_name(const Objects& objects, const CaseQp& 
     return std::nullopt;
 }
 
+Met<std::int64_t> number(const script::Expr& expr, const script::Lookup& lookup) {
+    return as_met(script::evaluate(expr, lookup));
+}
+
+Met<script::Bounds> bounds(const script::ValueRange& range, const script::Lookup& lookup) {
+    return as_met(script::evaluate(range, lookup));
+}
+
 Met<std::int64_t> number(const Objects& objects, const script::Expr& expr, const CaseQp& qp,
                          FieldOf field) {
-    const auto value = script::evaluate(
-        expr,
-        {.name = [&](std::string_view name) { return value_of_name(objects, qp, name, field); },
-         .field = [&](const script::FieldName& wanted) { return field_heard(qp, wanted); },
-         .least_timeout = objects.least_timeout});
-    if (!value) return no_value(value.error());
-    return *value;
+    return number(expr, lookup_in(objects, qp, field));
 }
 
 Met<std::int64_t> number_or(const Objects& objects, const std::optional<script::Expr>& expr,
@@ -78,15 +89,7 @@ Met<wire::Duration> time_or(const Objects& objects, const std::optional<script::
 
 Met<script::Bounds> bounds(const Objects& objects, const script::ValueRange& range,
                            const CaseQp& qp) {
-    script::Bounds result;
-    for (const auto& [written, limit] :
-         {std::pair{&range.low, &result.low}, {&range.high, &result.high}}) {
-        if (!*written) continue;
-        const auto value = number(objects, **written, qp);
-        if (!value) return std::unexpected(value.error());
-        *limit = *value;
-    }
-    return result;
+    return bounds(range, lookup_in(objects, qp, std::nullopt));
 }
 
 Met<Ids> ids_of(const Objects& objects, const script::IdRange& range, const CaseQp& qp) {

@@ -30,6 +30,11 @@ using FieldOf = std::optional<script::FieldName>;
 std::optional<std::int64_t> value_of_name(const Objects& objects, const CaseQp& qp,
                                           std::string_view name, FieldOf field);
 
+// What these are worth by what the lookup knows.
+Met<std::int64_t> number(const script::Expr& expr, const script::Lookup& lookup);
+Met<script::Bounds> bounds(const script::ValueRange& range, const script::Lookup& lookup);
+
+// Of a line about `qp`.
 Met<std::int64_t> number(const Objects& objects, const script::Expr& expr, const CaseQp& qp,
                          FieldOf field = std::nullopt);
 // The value of an optional expression.
