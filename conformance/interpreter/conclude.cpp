@@ -454,9 +454,9 @@ void judge_record(Interpreter& interpreter) {
     if (whole && interpreter.environment().judged) {
         const std::vector<Violation> judged = violations(interpreter);
         const auto all = std::back_inserter(result.violations);
-        std::ranges::copy_if(judged, all, is_damage);
+        std::ranges::copy_if(judged, all, is_icrc_rule, &Violation::rule);
         std::ranges::move(wrong_icrcs(interpreter, record), all);
-        std::ranges::copy_if(judged, all, std::not_fn(is_damage));
+        std::ranges::copy_if(judged, all, std::not_fn(is_icrc_rule), &Violation::rule);
         std::ranges::move(deviations(interpreter), all);
         doubt_mended_packets(interpreter, result.violations);
     }

@@ -191,8 +191,8 @@ std::vector<Violation> judge_damage(const std::vector<DamagedPacket>& packets) {
     return found;
 }
 
-bool is_damage(const Violation& violation) {
-    return violation.rule == "CRC-01" || violation.rule == "CRC-10";
+bool is_icrc_rule(std::string_view rule) {
+    return rule == "CRC-01" || rule == "CRC-10";
 }
 
 namespace {
@@ -208,7 +208,7 @@ bool is_graver(const Violation& violation, Verdict becomes, const CaseResult& re
         const FindingKind kind =
             result.findings.empty() ? FindingKind::Internal : result.findings.front().kind;
         const bool cut_short = kind == FindingKind::Unplayable || kind == FindingKind::Noisy;
-        return is_damage(violation) && becomes == Verdict::Fail && cut_short;
+        return is_icrc_rule(violation.rule) && becomes == Verdict::Fail && cut_short;
     }
     case Verdict::Fail:
     case Verdict::Skip:
@@ -240,7 +240,7 @@ void add_rule(CaseResult& result, const std::string& rule) {
 void blame_violations(CaseResult& result) {
     bool damage_told = false;
     for (const Violation& violation : result.violations) {
-        const bool damage = is_damage(violation);
+        const bool damage = is_icrc_rule(violation.rule);
         if (violation.level == rules::Level::Info) continue;
         if (!violation.certain && !damage) continue;
         const bool must = violation.certain && violation.level == rules::Level::Must;
@@ -272,7 +272,7 @@ void tell_contradictions(CaseResult& result) {
 
 void make_damage_certain(CaseResult& result) {
     for (Violation& violation : result.violations) {
-        if (is_damage(violation)) violation.certain = true;
+        if (is_icrc_rule(violation.rule)) violation.certain = true;
     }
     for (Finding& finding : result.findings) {
         for (Difference& one : finding.differences) {

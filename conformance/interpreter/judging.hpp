@@ -2,6 +2,7 @@
 // same. Source: "What needs no line" in conformance/script/README.md.
 #pragma once
 
+#include <string_view>
 #include <vector>
 
 #include "conformance/interpreter/environment.hpp"
@@ -35,8 +36,8 @@ struct DamagedPacket {
 // packets very rarely: one is possible, several in one run are the device's doing.
 std::vector<Violation> judge_damage(const std::vector<DamagedPacket>& packets);
 
-// Whether the violation is a wrong ICRC.
-bool is_damage(const Violation& violation);
+// Whether who breaks the rule has sent a wrong ICRC.
+bool is_icrc_rule(std::string_view rule);
 
 // A certain violation of a MUST fails a case whose lines all passed; one of a SHOULD warns. A
 // wrong ICRC is told whatever else was found, because the tester drops the packet: a single one

@@ -102,7 +102,7 @@ std::uint64_t packets_at_risk_in(const CaseResult& play) {
 
 bool is_damage(const Finding& finding) {
     return finding.kind == FindingKind::Violation &&
-           (finding.rules.front() == "CRC-01" || finding.rules.front() == "CRC-10");
+           interpreter::is_icrc_rule(finding.rules.front());
 }
 
 } // namespace

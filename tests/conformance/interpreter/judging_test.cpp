@@ -80,7 +80,7 @@ TEST_CASE("judging: on a link one wrong ICRC warns, two fail the case", "[interp
     CHECK(two.verdict == Verdict::Fail);
     CHECK(two.reason().find("violate CRC-01: 2 packets have a wrong ICRC, the first 0x") !=
           std::string::npos);
-    CHECK(std::ranges::count_if(two.violations, is_damage) == 1);
+    CHECK(std::ranges::count_if(two.violations, is_icrc_rule, &Violation::rule) == 1);
 
     CHECK(spoiled<9, 1>(four_sends).verdict == Verdict::Pass);
     CHECK(spoiled<2, 1>(four_sends, true).verdict == Verdict::Fail); // nothing else does it there
