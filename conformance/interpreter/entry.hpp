@@ -21,7 +21,7 @@ struct Entry {
     // Why a receiver drops the frame. The tester's own frames may be wrong on purpose.
     std::optional<wire::FrameError> refusal;
     Interval at;
-    std::int64_t psn = 0; // in script notation
+    std::int64_t psn = 0; // in script notation, of a packet of a QP of the case
     // When the DUT last sent the same opcode with the same PSN before this.
     std::optional<Interval> sent_before;
     struct Answered {

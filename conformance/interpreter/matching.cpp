@@ -68,8 +68,7 @@ class FieldComparison {
   public:
     FieldComparison(const script::FieldMatch& match, const Entry& entry,
                     const MatchContext& context)
-        : match_(match), entry_(entry), context_(context),
-          value_(field_of(context.book, entry, match.field)) {}
+        : match_(match), entry_(entry), context_(context), value_(field_of(entry, match.field)) {}
 
     Compared operator()(const script::HexBytes& hex) const {
         if (const auto* mad = std::get_if<script::MadField>(&match_.field)) {
@@ -317,14 +316,13 @@ Met<std::optional<Match>> covers(const script::ExpectPacket& line, const Entry& 
     const auto wanted = number(*expr, lookup_of(entry, context, Field::Psn));
     if (!wanted) return std::unexpected(wanted.error());
 
-    const std::int64_t value = context.book.relative_psn(Side::Dut, *entry.packet);
     if (acknowledgement_of(*entry.packet) == Acknowledgement::Ack) {
         // An ACK of a PSN that was never sent is wrong and must not be passed over.
-        if (value < *wanted || value >= context.book.next_request()) return std::nullopt;
+        if (entry.psn < *wanted || entry.psn >= context.book.next_request()) return std::nullopt;
         std::vector<script::FieldMatch> rest = line.matches;
         std::erase_if(rest, [&](const script::FieldMatch& match) {
             return match.field == FieldName(Field::Psn) ||
-                   (match.field == FieldName(Field::Msn) && value != *wanted);
+                   (match.field == FieldName(Field::Msn) && entry.psn != *wanted);
         });
         auto fields = match_fields(rest, entry, context);
         if (!fields) return std::unexpected(std::move(fields.error()));
@@ -333,7 +331,7 @@ Met<std::optional<Match>> covers(const script::ExpectPacket& line, const Entry& 
     const wire::Operation operation = entry.packet->info().operation;
     const bool other_answer = operation == wire::Operation::RdmaReadResponse ||
                               operation == wire::Operation::AtomicAcknowledge;
-    if (!other_answer || value <= *wanted) return std::nullopt;
+    if (!other_answer || entry.psn <= *wanted) return std::nullopt;
     return Match{.satisfied = true, .claims = false, .differences = {}, .detail = {}};
 }
 
@@ -446,12 +444,11 @@ const script::FieldMatch* match_of(const std::vector<script::FieldMatch>& matche
     return found == matches.end() ? nullptr : &*found;
 }
 
-std::optional<std::int64_t> field_of(const QpBook& book, const Entry& entry,
-                                     const FieldName& field) {
+std::optional<std::int64_t> field_of(const Entry& entry, const FieldName& field) {
     if (!entry.packet) return std::nullopt;
     const wire::Packet& packet = *entry.packet;
     if (const auto* wire_field = std::get_if<Field>(&field)) {
-        if (*wire_field == Field::Psn) return book.relative_psn(entry.from, packet);
+        if (*wire_field == Field::Psn) return entry.psn;
         const auto value = wire::read_field(entry.bytes, entry.frame.layers, *wire_field);
         if (!value) return std::nullopt;
         return static_cast<std::int64_t>(*value);
@@ -485,8 +482,7 @@ script::Lookup lookup_of(const Entry& entry, const MatchContext& context,
                          std::optional<FieldName> field) {
     return {.name = [&context,
                      field](std::string_view name) { return context.value_of_name(name, field); },
-            .field = [&entry, &context](
-                         const FieldName& wanted) { return field_of(context.book, entry, wanted); },
+            .field = [&entry](const FieldName& wanted) { return field_of(entry, wanted); },
             .least_timeout = context.environment.ack_timer_floor};
 }
 

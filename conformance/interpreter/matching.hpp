@@ -58,9 +58,9 @@ const script::FieldMatch* match_of(const std::vector<script::FieldMatch>& matche
                                    script::FieldName field);
 
 // A field's value in script notation; nothing if the packet does not have the field.
-std::optional<std::int64_t> field_of(const QpBook& book, const Entry& entry,
-                                     const script::FieldName& field);
-// What names and fields are worth in a line about this packet. It refers to both.
+std::optional<std::int64_t> field_of(const Entry& entry, const script::FieldName& field);
+// What names and fields are worth in a line about this packet. It refers to the packet and the
+// context.
 script::Lookup lookup_of(const Entry& entry, const MatchContext& context,
                          std::optional<script::FieldName> field);
 
