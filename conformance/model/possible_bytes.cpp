@@ -73,17 +73,22 @@ void PossibleBytes::add(std::uint64_t offset, std::uint64_t length, const Candid
                        .settled = candidate.settled,
                        .anything = candidate.anything,
                        .bytes = part(candidate.bytes, at - offset, piece.length)};
+        auto& all = piece.candidates;
         // A packet that is sent again changes nothing about what it may leave.
-        const bool repeated = !piece.candidates.empty() &&
-                              piece.candidates.back().write.id == here.write.id &&
-                              piece.candidates.back().bytes == here.bytes &&
-                              piece.candidates.back().anything == here.anything;
-        if (!repeated && piece.candidates.size() >= kMostCandidates) {
+        const auto alike = [&](const Candidate& one) {
+            return one.write.id == here.write.id && one.bytes == here.bytes &&
+                   one.anything == here.anything;
+        };
+        const bool repeated = std::ranges::any_of(all, alike);
+        if (!repeated && all.size() >= kMostCandidates) {
             here.anything = true;
             here.bytes.clear();
-            piece.candidates.clear();
+            all.clear();
         }
-        if (!repeated) piece.candidates.push_back(std::move(here));
+        const auto later = [&](const Candidate& one) {
+            return one.write.origin == here.write.origin && one.write.id > here.write.id;
+        };
+        if (!repeated) all.insert(std::ranges::find_if(all, later), std::move(here));
         at += piece.length;
     }
 }

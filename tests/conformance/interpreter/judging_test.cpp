@@ -1,6 +1,7 @@
 // Packets that no line of a script names are judged too, and the DUT is not blamed for what fault
 // rules did.
 #include <catch2/catch.hpp>
+#include <fmt/format.h>
 
 #include <algorithm>
 
@@ -151,6 +152,43 @@ dut    mr a len=8KiB access=remote_read
 )");
     INFO(text_of(result));
     CHECK(result.verdict == Verdict::Pass);
+}
+
+TEST_CASE("judging: what the model says of a right device that goes on", "[interpreter]") {
+    const auto verdict_of = [](std::string_view qp, std::string_view dialogue) {
+        const CaseResult result =
+            play_script(fmt::format("rule   RSP-01\ntitle  \"made up\"\nrole   both\n"
+                                    "tags   unscripted\n{}\n{}",
+                                    qp, dialogue));
+        UNSCOPED_INFO(text_of(result));
+        return result.verdict;
+    };
+    // From SQE, and with another datagram of the length of the one that failed.
+    CHECK(verdict_of("qp     type=UC\n", R"(dut    mr a len=256 fill=random
+dut    post SEND id=1 local=a[0 +8] lkey=abs:0x5A5A00
+dut    done send id=1 status=FAILED
+dut    modify state=RTS
+dut    post SEND id=2 local=a[0 +8]
+dut    done send id=2
+)") == Verdict::Pass);
+    CHECK(verdict_of("qp     type=UD qkey=0x1234\n", R"(dut    mr a len=256 fill=random
+dut    post SEND id=1 local=a[0 +8] lkey=abs:0x5A5A00
+dut    done send id=1 status=FAILED
+dut    modify state=RTS
+dut    post SEND id=2 local=a[64 +8]
+dut    post SEND id=3 local=a[128 +40]
+dut    done send id=2..3
+)") == Verdict::Pass);
+    // A packet of an unfinished message comes again with other data.
+    CHECK(verdict_of("", R"(dut    mr a len=16KiB access=remote_write fill=zero
+tester mr t len=16KiB fill=random
+> RDMA_WRITE_FIRST   psn=0 va=a rkey=a dmalen=3*mtu data=t[0 +mtu]
+> RDMA_WRITE_MIDDLE  psn=1 data=t[mtu +mtu]
+> RDMA_WRITE_FIRST   psn=0 va=a rkey=a dmalen=3*mtu data=t[9 +mtu]
+> RDMA_WRITE_MIDDLE  psn=1 data=t[mtu+9 +mtu]
+> RDMA_WRITE_LAST    psn=2 data=t[2*mtu +mtu] ackreq
+< ACK                psn=2 msn=1
+)") == Verdict::Pass);
 }
 
 TEST_CASE("judging: a line may ask for a wrong ICRC", "[interpreter][CRC-01]") {

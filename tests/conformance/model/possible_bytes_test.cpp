@@ -110,6 +110,18 @@ TEST_CASE("possible bytes: more writes than are kept leave the byte open", "[mod
     CHECK(permits(contents, {200}));
 }
 
+TEST_CASE("possible bytes: a write that comes again stays before those behind it", "[model]") {
+    constexpr std::uint64_t last = PossibleBytes::kMostCandidates + 3;
+    PossibleBytes contents(bytes({0}));
+    for (std::uint64_t id = 1; id <= last; ++id)
+        contents.may_hold({id, 10, id}, 0, bytes({static_cast<int>(id)}));
+    contents.may_hold({1, 10, last + 1}, 0, bytes({1}));
+    for (std::uint64_t id = 1; id <= last; ++id)
+        contents.settle(id, {0, 1}, last + 1 + id);
+    CHECK(permits(contents, {static_cast<int>(last)}));
+    CHECK_FALSE(permits(contents, {1}));
+}
+
 TEST_CASE("possible bytes: what is beyond the end is cut off", "[model]") {
     PossibleBytes contents(bytes({1, 2}));
     contents.may_hold({1, 10, 1}, 1, bytes({7, 8, 9}));

@@ -72,6 +72,18 @@ TEMPLATE_TEST_CASE_SIG("noise: a bad wire fails no case", "[suite][noise]",
     errors_of(selection, all_noises[part % 6], part + 1);
 }
 
+// A wire that mends a packet with a wrong ICRC, and one whose copy comes when a receive is there.
+TEST_CASE("noise: a packet that is mended, or copied, is no proof",
+          "[plan][noise][CRC-06][KEY-14]") {
+    const auto blames_none = [](std::string_view id, std::string_view noise, std::uint64_t seed) {
+        const auto results = play_suite(over_both({std::string(id)}),
+                                        behind(right_engine(seed), noise_of(noise)), seed);
+        return std::ranges::none_of(results, blamed);
+    };
+    CHECK(blames_none("crc/covered-upper-bits", "corrupt=1%", 146));
+    CHECK(blames_none("key/invalidate-in-each-recovery", "duplicate=1%", 162));
+}
+
 TEST_CASE("noise: few cases have no verdict on a wire that loses 0.2 %", "[suite][noise]") {
     Selection selection = swept(over_both(), 7);
     selection.shard = {.index = 3, .of = 4};
