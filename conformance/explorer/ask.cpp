@@ -781,17 +781,15 @@ void send_replays(Sketch& sketch, Qp& qp) {
     const std::int64_t count = sketch.random().pick(distances);
     const std::uint64_t bytes = static_cast<std::uint64_t>(count) * sketch.mtu();
     if (!sketch.has_room(bytes)) return legal(sketch, qp);
-    qp.pending.emplace_back("wait 2ms");                      // for the answers of those before
-    std::vector<std::pair<std::string, std::string>> atomics; // and their answers
+    qp.pending.emplace_back("wait 2ms"); // for the answers of those before
+    std::vector<std::string> atomics;
     const auto atomic = [&] {
-        atomics.emplace_back(fmt::format("{0}FETCH_ADD psn={1} va=t{2}+{3} rkey=t{2} add={4}",
-                                         sends(qp), qp.psn, qp.domain,
-                                         sketch.atomic_target(qp.domain),
-                                         1 + sketch.random().below(1000)),
-                             fmt::format("{}ATOMIC_ACKNOWLEDGE psn={}", expects(qp), qp.psn));
-        const auto& [line, answer] = atomics.back();
+        const std::string& line = atomics.emplace_back(fmt::format(
+            "{0}FETCH_ADD psn={1} va=t{2}+{3} rkey=t{2} add={4}", sends(qp), qp.psn, qp.domain,
+            sketch.atomic_target(qp.domain), 1 + sketch.random().below(1000)));
         qp.pending.push_back(line);
-        if (qp.known) qp.pending.push_back(answer);
+        if (qp.known)
+            qp.pending.push_back(fmt::format("{}ATOMIC_ACKNOWLEDGE psn={}", expects(qp), qp.psn));
         qp.sent.push_back(
             {.packets = {line}, .first_psn = qp.psn, .last_psn = qp.psn, .atomic = true});
         ++qp.psn;
@@ -806,10 +804,9 @@ void send_replays(Sketch& sketch, Qp& qp) {
     qp.psn += count;
     atomic();
     if (sketch.percent(50)) std::swap(atomics.front(), atomics.back());
-    for (const auto& [line, answer] : atomics) {
+    for (const std::string& line : atomics) { // a duplicate need not be answered at once
         qp.pending.emplace_back("wait 1ms");
         qp.pending.push_back(line);
-        if (qp.known) qp.pending.push_back(answer);
     }
     qp.unheard = 0;
     sketch.count(bytes);

@@ -754,6 +754,7 @@ constexpr std::array kMutants{
            .rule = "LEN-10",
            .description = "A UC WRITE with immediate data whose last packet of several is full "
                           "ends with one more, empty packet.",
+           .cases = "ext/unreliable-immediates-of-whole-packets",
            .make_filter = make<EmptyLastOfUcWrite>},
     Mutant{.name = "write_keeps_solicited_of_send",
            .rule = "BTH-14",
@@ -769,6 +770,7 @@ constexpr std::array kMutants{
            .rule = "EXT-05",
            .description = "A datagram with immediate data that fills the MTU of 4096 bytes to less "
                           "than four bytes is not sent, and completes.",
+           .cases = "ext/datagram-immediate-lengths",
            .make_filter = make<ImmediateCountsAsPayload>},
     Mutant{.name = "atomic_result_all_in_first_sge",
            .rule = "ATM-01",
@@ -780,8 +782,9 @@ constexpr std::array kMutants{
            .level = "SHOULD",
            .description = "A FLUSH for global visibility and persistence is sent with the bit of "
                           "persistence alone.",
+           .cases = "ext/flush-of-each-kind",
            .make_filter = make<EditsOutbound<one_kind_of_flush>>},
-    Mutant{.name = "empty_read_takes_no_psn",
+    Mutant{.name = "empty_read_moves_no_psn",
            .rule = "N-36",
            .description = "An RDMA READ of no bytes takes no PSN: the next request has the same.",
            .make_filter = make<EmptyReadTakesNoPsn>},
@@ -795,7 +798,7 @@ constexpr std::array kMutants{
            .description = "A READ that is asked for again from behind a multiple of 4 GiB names an "
                           "address 4 GiB too low.",
            .make_filter = make<LosesCarry>},
-    Mutant{.name = "result_of_resent_atomic_swapped",
+    Mutant{.name = "resent_atomic_result_in_wire_order",
            .rule = "ATM-11",
            .description = "The result of an atomic that was sent more than once is stored with its "
                           "bytes in reverse order.",
@@ -809,6 +812,7 @@ constexpr std::array kMutants{
            .rule = "REQ-01",
            .description = "A UC QP that comes from SQE to RTS begins again with the send PSN that "
                           "it was set up with.",
+           .cases = "ext/unreliable-after-a-send-error",
            .make_filter = make<RestartsPsns>},
     Mutant{.name = "ack_over_psn_wrap_taken_for_old",
            .rule = "REQ-03",
@@ -824,6 +828,7 @@ constexpr std::array kMutants{
            .rule = "N-38",
            .description = "A repeated response of a READ that is complete is written to its buffer "
                           "again while another READ of the QP is unanswered.",
+           .cases = "n/extra-responses-while-reading",
            .make_filter = make<PlacesLateResponses>},
     Mutant{.name = "resend_has_newest_immediate",
            .rule = "REQ-34",
@@ -834,29 +839,34 @@ constexpr std::array kMutants{
            .rule = "N-18",
            .description = "SENDs and WRITEs that leave while a READ is unanswered do not ask for "
                           "an ACK before they are sent again.",
+           .cases = "req/asks-behind-a-read",
            .make_filter = make<AsksNoAckBehindRead>},
     Mutant{.name = "local_operations_ignore_fence",
            .rule = "REQ-28",
            .description = "A fenced BIND_MW or LOCAL_INV is carried out while earlier READs or "
                           "atomics are unanswered.",
+           .cases = "req/fence-bind req/fence-invalidate",
            .checks = engine::kStandardChecks.with(SendCheck::Fence, fence_of_packets)},
     Mutant{.name = "atomic_write_beyond_rd_atomic",
            .rule = "REQ-27",
            .description = "An ATOMIC WRITE is sent although max_rd_atomic requests with a response "
                           "of their own are outstanding.",
+           .cases = "ext/outstanding-atomic-writes",
            .checks = engine::kStandardChecks.with(SendCheck::RdAtomic, rd_atomic_of_old_opcodes)},
     Mutant{.name = "drain_notification_sticks",
            .rule = "N-25",
            .level = "SHOULD",
            .description = "A QP that was once drained with a notification raises SQ_DRAINED also "
                           "when it is drained without.",
+           .cases = "sta/drained-without-event",
            .make_filter = make<NotifySticks>},
     Mutant{.name = "inline_data_of_former_life",
            .rule = "STA-10",
            .description = "The first inline request after RESET carries the inline data of the "
                           "first request before it.",
+           .cases = "sta/inline-in-each-life",
            .make_filter = make<InlineOfFormerLife>},
-    Mutant{.name = "cnp_ends_rnr_wait",
+    Mutant{.name = "cnp_in_an_rnr_wait_ends_it",
            .rule = "RNR-08",
            .description = "A CNP during an RNR wait makes the requester resend the refused packet "
                           "at once.",

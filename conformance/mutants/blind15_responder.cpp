@@ -822,7 +822,7 @@ constexpr std::array kMutants{
            .description = "A request with a reserved bit set before its PSN is taken for one far "
                           "ahead and gets a sequence NAK.",
            .make_filter = make<ReservedBitsInPsn>},
-    Mutant{.name = "window_lacks_its_last_byte",
+    Mutant{.name = "last_byte_of_a_window_refused",
            .rule = "KEY-09",
            .level = "SHOULD",
            .description = "A request that reaches the last byte of a memory window is NAKed with "
@@ -843,6 +843,7 @@ constexpr std::array kMutants{
     Mutant{.name = "mark_seen_only_without_dscp",
            .rule = "CNP-01",
            .description = "A CE mark is answered by a CNP only if the packet's DSCP is 0.",
+           .cases = "cnp/beside-other-fields",
            .make_filter = make<MarkWithoutDscp>},
     Mutant{.name = "flush_of_region_checks_its_range",
            .rule = "EXT-03",
@@ -873,6 +874,7 @@ constexpr std::array kMutants{
            .rule = "RSP-15",
            .description = "A duplicate packet of the WRITE that is still open is written to memory "
                           "again; those of complete messages are not.",
+           .cases = "rsp/begun-write-again",
            .make_filter = make<DuplicateInOpenWrite>},
     Mutant{.name = "empty_send_draws_no_rnr",
            .rule = "RNR-01",
@@ -890,7 +892,7 @@ constexpr std::array kMutants{
            .description = "After the fatal NAK of a SEND query_qp reports the state from before; "
                           "after other fatal NAKs it reports ERR.",
            .make_filter = make<StateOfTheDriver>},
-    Mutant{.name = "receive_without_sges_is_not_flushed",
+    Mutant{.name = "flush_passes_over_receives_without_sges",
            .rule = "STA-07",
            .description = "A posted receive that has no SGEs is not flushed when its QP goes to "
                           "ERR: it never completes.",
@@ -905,6 +907,7 @@ constexpr std::array kMutants{
            .rule = "RSP-06",
            .description = "After a request that was first missing, then RNR NAKed and then "
                           "accepted, a gap right behind it gets no sequence NAK.",
+           .cases = "rsp/gap-then-no-receive-then-gap",
            .make_filter = make<OlderNakStays>},
     Mutant{.name = "read_ends_with_msn_of_other_qp",
            .rule = "RDR-03",
@@ -939,6 +942,7 @@ constexpr std::array kMutants{
            .rule = "STA-10",
            .description = "An atomic with the PSN of an atomic from before the QP's RESET is not "
                           "carried out and gets that one's answer.",
+           .cases = "sta/atomic-at-the-same-psn",
            .make_filter = make<ReplaysOfFormerLife>},
     Mutant{.name = "one_sequence_nak_per_port",
            .rule = "RSP-02",
@@ -954,6 +958,7 @@ constexpr std::array kMutants{
            .rule = "RNR-14",
            .description = "A WRITE with immediate data that takes a shared receive queue below its "
                           "limit raises no SRQ_LIMIT_REACHED.",
+           .cases = "n/shared-queue-limit-by-writes",
            .make_filter = make<LimitPassedByWrite>},
 };
 static_assert(kMutants.size() == 28);
