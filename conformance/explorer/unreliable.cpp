@@ -144,7 +144,7 @@ void post_uc(Sketch& sketch, Qp& qp) {
     qp.dut_psn += sketch.packets_of(bytes);
 }
 
-// STA-08: a request that fails by itself ends no unreliable QP; it goes on from SQE.
+// A request that fails by itself brings an unreliable QP to SQE, from where it goes on.
 void fail_alone(Sketch& sketch, Qp& qp) {
     const std::uint64_t id = sketch.next_id();
     sketch.say(fmt::format("dut    post {}SEND id={} local=s{}[{} +8] lkey=abs:0x5A5A00", of(qp),
