@@ -33,6 +33,8 @@ void reconnect(Sketch& sketch, Qp& qp) {
     // Inside a message.
     if (sketch.features().aftermath && !qp.early && sketch.percent(40)) qp.pending.clear();
     send_pending(sketch, qp);
+    // Answers that are late must not be taken for those of the next connection.
+    if (sketch.features().alike || sketch.features().other_mtu) sketch.wait(kSettled);
     // STA-10: with the path MTU as well.
     if (sketch.features().other_mtu && sketch.qps().size() == 1 && !sketch.features().large) {
         sketch.change_mtu();
@@ -42,8 +44,6 @@ void reconnect(Sketch& sketch, Qp& qp) {
                                    state == "RTR" ? mtu : ""));
         }
     }
-    // Answers that are late must not be taken for those of the connection with the same PSNs.
-    if (sketch.features().alike) sketch.wait(kSettled);
     std::string line = fmt::format("dut    reconnect {}", of(qp));
     // With the PSNs of the first connection, or others that wrap.
     if (sketch.features().alike && sketch.percent(80)) {
