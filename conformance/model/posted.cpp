@@ -126,7 +126,7 @@ void Posted::modified(Qp& qp, const dut::QpAttributes& change) {
         qp.life = ++lives_;
         ++qp.lives;
     }
-    // STA-08: from SQE an unreliable QP goes on.
+    // From SQE an unreliable QP goes on.
     if (change.state == wire::QpState::Rts && qp.type != wire::QpType::Rc) qp.sends_failed = 0;
     const auto take = [](auto& into, const auto& from) {
         if (from) into = from;

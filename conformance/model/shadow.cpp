@@ -33,6 +33,14 @@ constexpr std::uint64_t kBytesThatShow = 8;
 constexpr std::uint64_t kHost = 1; // the origin of the owner's own writes
 constexpr std::uint16_t kPkeyNumber = 0x7FFF;
 
+bool meet(ByteRange a, ByteRange b) {
+    return a.offset < b.offset + b.length && b.offset < a.offset + a.length;
+}
+
+bool holds(ByteRange whole, ByteRange part) {
+    return whole.offset <= part.offset && part.offset + part.length <= whole.offset + whole.length;
+}
+
 bool is_fatal_nak(const wire::Packet& answer) {
     if (!answer.headers.has(wire::Header::Aeth)) return false;
     const auto code = answer.aeth.syndrome.nak_code();
@@ -114,6 +122,13 @@ class Shadow {
     void compare_digest(const dut::MrDigest& asked, const dut::MrDigested& digest);
     void open_undecided_receives();
     [[nodiscard]] bool open_to_loose_qp(const Region& region);
+    // Whether any posted receive of any QP is so.
+    template <typename Is>
+    [[nodiscard]] bool any_receive(const Is& is) {
+        return std::ranges::any_of(posted_.qps(), [&](Qp& qp) {
+            return std::ranges::any_of(posted_.receives_of(qp), is);
+        });
+    }
     [[nodiscard]] bool in_receive(const Region& region, ByteRange range);
     [[nodiscard]] bool beyond_byte_len(const Region& region, ByteRange range);
     [[nodiscard]] std::string name_of(dut::MrHandle mr) const;
@@ -543,49 +558,39 @@ bool Shadow::open_to_loose_qp(const Region& region) {
 
 // Whether a receive that was posted names some of these bytes.
 bool Shadow::in_receive(const Region& region, ByteRange range) {
-    const auto names = [&](const ReceiveWork& work) {
+    return any_receive([&](const ReceiveWork& work) {
         const auto places = places_of(work.request.sge, 0, work.bytes(), memory_);
         return std::ranges::any_of(places, [&](const Place& place) {
-            return place.region == &region && place.range.offset < range.offset + range.length &&
-                   range.offset < place.range.offset + place.range.length;
+            return place.region == &region && meet(place.range, range);
         });
-    };
-    return std::ranges::any_of(
-        posted_.qps(), [&](Qp& qp) { return std::ranges::any_of(posted_.receives_of(qp), names); });
+    });
 }
 
 // Bytes of a receive that its completion does not count.
 bool Shadow::beyond_byte_len(const Region& region, ByteRange range) {
-    const auto holds = [&](const ReceiveWork& work) {
+    return any_receive([&](const ReceiveWork& work) {
         if (!work.polled || work.status != wire::WcStatus::Success) return false;
         const std::uint64_t all = work.bytes();
         if (work.byte_len >= all) return false;
         const auto places =
             places_of(work.request.sge, work.byte_len, all - work.byte_len, memory_);
         return std::ranges::any_of(places, [&](const Place& place) {
-            return place.region == &region && place.range.offset <= range.offset &&
-                   range.offset + range.length <= place.range.offset + place.range.length;
+            return place.region == &region && holds(place.range, range);
         });
-    };
-    return std::ranges::any_of(
-        posted_.qps(), [&](Qp& qp) { return std::ranges::any_of(posted_.receives_of(qp), holds); });
+    });
 }
 
 Deviation Shadow::difference(const Region& region, ByteRange first, wire::Bytes actual) {
-    const auto overlaps = [&](ByteRange range) {
-        return range.offset < first.offset + first.length &&
-               first.offset < range.offset + range.length;
-    };
     Deviation deviation{.rule = "KEY-14", .level = rules::Level::Must, .field = "memory"};
     std::string why = "nothing names it";
     for (const Touched& one : region.touched) {
-        if (!overlaps(one.range)) continue;
+        if (!meet(one.range, first)) continue;
         deviation.rule = one.rule;
         deviation.packets.assign(1, one.packet);
         why = "by the packets";
     }
     for (const Untouchable& one : untouchable_) {
-        if (one.region != &region || !overlaps(one.range)) continue;
+        if (one.region != &region || !meet(one.range, first)) continue;
         deviation.rule = one.rule;
         deviation.packets.assign(1, one.packet);
         why = "not changed by " + one.why;
@@ -616,15 +621,9 @@ void Shadow::look_again(dut::MrHandle mr, ByteRange range, Deviation deviation) 
 }
 
 void Shadow::saw(dut::MrHandle mr, ByteRange looked, std::span<const ByteRange> wrong) {
-    const auto meets = [](ByteRange a, ByteRange b) {
-        return a.offset < b.offset + b.length && b.offset < a.offset + a.length;
-    };
     std::erase_if(unseen_, [&](const Unseen& one) {
-        const ByteRange range = one.range;
-        const bool all = looked.offset <= range.offset &&
-                         range.offset + range.length <= looked.offset + looked.length;
-        return one.mr == mr && all &&
-               std::ranges::none_of(wrong, [&](ByteRange other) { return meets(range, other); });
+        return one.mr == mr && holds(looked, one.range) &&
+               std::ranges::none_of(wrong, [&](ByteRange other) { return meet(one.range, other); });
     });
 }
 
