@@ -36,6 +36,26 @@ inline void swap_immediate_of_long_write(wire::Packet& packet) {
     if (meant) packet.imm.value = std::byteswap(packet.imm.value);
 }
 
+struct FirstRnr {
+    std::optional<wire::Psn> psn; // of the newest RNR NAK
+    wire::Syndrome asked;         // of the first one for this PSN
+};
+
+// The timer gets its time once for each request that waits; each further NAK starts it again.
+class NextRnrWaitsAsFirst final : public QpFilter<FirstRnr> {
+  protected:
+    void arrives(Qp& qp, Passage& passage) override {
+        wire::Packet& packet = passage.packet;
+        if (!is_rnr_nak(packet)) return;
+        FirstRnr& memory = qp.memory;
+        if (memory.psn == packet.bth.psn) {
+            packet.aeth.syndrome = memory.asked;
+        } else {
+            memory = {.psn = packet.bth.psn, .asked = packet.aeth.syndrome};
+        }
+    }
+};
+
 // The operation of the packets of a request that sends some.
 inline wire::Operation operation_of(engine::WrOpcode opcode) {
     using engine::WrOpcode;

@@ -585,26 +585,6 @@ class GhostAckEndsRnrWait final : public KeepsCopies {
     std::map<wire::Qpn, Naked> naked_;
 };
 
-struct FirstRnr {
-    std::optional<wire::Psn> psn; // of the newest RNR NAK
-    wire::Syndrome asked;         // of the first one for this PSN
-};
-
-// The timer gets its time once for each request that waits; each further NAK starts it again.
-class NextRnrWaitsAsFirst final : public QpFilter<FirstRnr> {
-  protected:
-    void arrives(Qp& qp, Passage& passage) override {
-        wire::Packet& packet = passage.packet;
-        if (!is_rnr_nak(packet)) return;
-        FirstRnr& memory = qp.memory;
-        if (memory.psn == packet.bth.psn) {
-            packet.aeth.syndrome = memory.asked;
-        } else {
-            memory = {.psn = packet.bth.psn, .asked = packet.aeth.syndrome};
-        }
-    }
-};
-
 // The end of the window is the next PSN, and belongs to it.
 class AckOfNextPsnTaken final : public FollowsRequests<Outgoing> {
   protected:

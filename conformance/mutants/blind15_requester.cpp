@@ -186,28 +186,6 @@ class EmptyReadTakesNoPsn final : public QpFilter<EmptyReads> {
 
 // --- errors and retransmission
 
-struct FirstRnr {
-    std::optional<wire::Psn> psn;
-    wire::Syndrome syndrome;
-};
-
-// The timer code is copied into the QP context when the wait state is entered from the sending
-// state; the second entry comes from the resending state and keeps the old one. Shows when: a
-// request is RNR NAKed with a short timer code and, when it comes again, with a longer one.
-class WaitsAsAtFirst final : public QpFilter<FirstRnr> {
-  protected:
-    void arrives(Qp& qp, Passage& passage) override {
-        wire::Packet& packet = passage.packet;
-        if (!is_rnr_nak(packet)) return;
-        FirstRnr& first = qp.memory;
-        if (first.psn == packet.bth.psn) {
-            packet.aeth.syndrome = first.syndrome;
-        } else {
-            first = {.psn = packet.bth.psn, .syndrome = packet.aeth.syndrome};
-        }
-    }
-};
-
 struct SentReads {
     ReadLog log;
     NewestPsn sent;
@@ -283,7 +261,7 @@ struct PsnOffset {
 
 // The firmware's transition to RTS loads the send PSN from the attributes of the QP, whichever
 // state it comes from. Shows when: a UC QP that has sent something falls into SQE (a bad lkey),
-// goes to RTS and sends again: the PSNs begin anew.
+// goes to RTS and sends again: its PSNs begin with the first one.
 class RestartsPsns final : public QpFilter<PsnOffset> {
   public:
     void posting_send(wire::Qpn qpn, SendRequest& request) override { owners_[request.id] = qpn; }
@@ -722,7 +700,7 @@ class OneClassForEachAddress final : public engine::SurfaceFilter {
 
 // QP1 is a proxy of the firmware, and the template of its IPv6 datagrams has the proxy's own
 // number as the source. Shows when: a CM message over IPv6 is answered (a REQ for a service that
-// nobody offers, or a DREQ).
+// does not exist, or a DREQ).
 class ShowsProxyQp final : public engine::SurfaceFilter {
   public:
     void outbound(engine::OwnedDatagram datagram, wire::Instant /*now*/, Datagrams& out) override {
@@ -792,7 +770,7 @@ constexpr std::array kMutants{
            .rule = "RNR-08",
            .description = "After each further RNR NAK of a request the requester waits as long as "
                           "the first one asked for.",
-           .make_filter = make<WaitsAsAtFirst>},
+           .make_filter = make<NextRnrWaitsAsFirst>},
     Mutant{.name = "read_restart_loses_carry",
            .rule = "REQ-10",
            .description = "A READ that is asked for again from behind a multiple of 4 GiB names an "
