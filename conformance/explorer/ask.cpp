@@ -788,8 +788,7 @@ void send_replays(Sketch& sketch, Qp& qp) {
             "{0}FETCH_ADD psn={1} va=t{2}+{3} rkey=t{2} add={4}", sends(qp), qp.psn, qp.domain,
             sketch.atomic_target(qp.domain), 1 + sketch.random().below(1000)));
         qp.pending.push_back(line);
-        if (qp.known)
-            qp.pending.push_back(fmt::format("{}ATOMIC_ACKNOWLEDGE psn={}", expects(qp), qp.psn));
+        expect(sketch, qp, 100, fmt::format("{}ATOMIC_ACKNOWLEDGE psn={}", expects(qp), qp.psn));
         qp.sent.push_back(
             {.packets = {line}, .first_psn = qp.psn, .last_psn = qp.psn, .atomic = true});
         ++qp.psn;
@@ -798,9 +797,8 @@ void send_replays(Sketch& sketch, Qp& qp) {
     qp.pending.push_back(
         fmt::format("{0}RDMA_READ_REQUEST psn={1} va=t{2}+{3} rkey=t{2} dmalen={4}", sends(qp),
                     qp.psn, qp.domain, sketch.target(qp.domain, bytes), bytes));
-    if (qp.known)
-        qp.pending.push_back(
-            fmt::format("{}RDMA_READ_RESPONSE psn={} len={}", expects(qp), qp.psn, bytes));
+    expect(sketch, qp, 100,
+           fmt::format("{}RDMA_READ_RESPONSE psn={} len={}", expects(qp), qp.psn, bytes));
     qp.psn += count;
     atomic();
     if (sketch.percent(50)) std::swap(atomics.front(), atomics.back());
