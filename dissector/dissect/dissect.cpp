@@ -2,6 +2,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -38,6 +39,11 @@ std::string output_error(const Options& options) {
     if (!options.write.empty() && !options.print_too && formatted) {
         return "dissect: -w writes packets instead of printing them; remove -T, -V, -O and -x, or "
                "add -P to do both";
+    }
+    for (const std::string& file : options.files) {
+        std::error_code absent; // then it is no file that could be overwritten
+        if (std::filesystem::equivalent(file, options.write, absent))
+            return fmt::format("dissect: -w: {} is read here; name another file", file);
     }
     if (options.write == "-" && (options.stats || options.check || options.print_too)) {
         return "dissect: -w - uses standard output, where --stats, --check and -P print";

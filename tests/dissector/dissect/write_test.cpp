@@ -2,6 +2,7 @@
 #include <catch2/catch.hpp>
 
 #include <array>
+#include <filesystem>
 
 #include <unistd.h>
 
@@ -51,6 +52,20 @@ std::vector<std::vector<std::string>> comments_in(const std::string& file) {
 }
 
 } // namespace
+
+TEST_CASE("write: a file that is read is never written, whatever its name", "[dissect]") {
+    const TemporaryFolder folder;
+    const std::filesystem::path read = folder.path() / "in.pcap";
+    std::filesystem::copy_file(pcap("rxe-rnr-nak.pcap"), read);
+    std::filesystem::create_symlink(read, folder.path() / "other-name");
+    const auto bytes = std::filesystem::file_size(read);
+    for (const std::string name : {"in.pcap", "./in.pcap", "other-name"}) {
+        const Ran result = ran({.files = {read}, .write = folder.path() / name});
+        CHECK(result.code == 2);
+        CHECK(result.err.find("is read here; name another file") != std::string::npos);
+        CHECK(std::filesystem::file_size(read) == bytes);
+    }
+}
 
 TEST_CASE("write: packets and times are kept, findings become comments", "[dissect]") {
     const TemporaryFolder folder;
