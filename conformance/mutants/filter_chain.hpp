@@ -61,6 +61,17 @@ class FilterChain final : public engine::SurfaceFilter {
         }
         return seen;
     }
+    void completions(const engine::Completion& one,
+                     std::vector<engine::Completion>& seen) override {
+        std::vector<engine::Completion> shown{one};
+        for (const auto& filter : filters_ | std::views::reverse) {
+            std::vector<engine::Completion> next;
+            for (const engine::Completion& each : shown)
+                filter->completions(each, next);
+            shown = std::move(next);
+        }
+        std::ranges::move(shown, std::back_inserter(seen));
+    }
     std::optional<engine::Event> event(const engine::Event& event) override {
         std::optional<engine::Event> seen = event;
         for (const auto& filter : filters_ | std::views::reverse) {
