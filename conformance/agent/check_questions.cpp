@@ -39,7 +39,7 @@ void ask_welcome(Talk& talk, const dut::Welcome& welcome) {
         "rc",         "uc",     "ud",  "read",   "atomics",     "send_inv",     "imm",
         "ipv6",       "vlan",   "sqd", "apm",    "flush",       "atomic_write", "e2e_credits",
         "pkey_table", "rocev1", "srq", "mw",     "cm",          "notify",       "events",
-        "congestion", "mw1",    "mw2", "mtu256", "reset_reuse", "query_qp"};
+        "congestion", "mw1",    "mw2", "mtu256", "reset_reuse", "query_qp",     "ud_path"};
     talk.check(std::ranges::all_of(welcome.capabilities,
                                    [&](const auto& word) { return known.contains(word); }),
                "the words of capabilities", "only words listed under Capabilities and traits");

@@ -76,8 +76,7 @@ class VerbsDevice final : public dut::Executor {
         std::uint64_t length = 0;
     };
     struct UdAddress {
-        wire::IpAddress address;
-        std::uint32_t gid_index = 0;
+        dut::UdDestination to; // without the QP and its key, which are no part of the handle
         AhPtr ah;
     };
     struct Qp {

@@ -77,20 +77,22 @@ std::expected<ibv_mw_bind_info, dut::Failure> VerbsDevice::translate(const dut::
 
 std::expected<ibv_ah*, dut::Failure> VerbsDevice::destination(const dut::UdDestination& ud,
                                                               Qp& qp) {
-    const auto known = std::ranges::find_if(qp.destinations, [&](const UdAddress& one) {
-        return one.address == ud.address && one.gid_index == ud.gid_index;
-    });
+    dut::UdDestination to = ud;
+    to.qpn = {};
+    to.qkey = {};
+    const auto known = std::ranges::find(qp.destinations, to, &UdAddress::to);
     if (known != qp.destinations.end()) return known->ah.get();
     ibv_ah_attr attributes{};
     attributes.is_global = 1;
     attributes.port_num = qp.port;
     attributes.grh.sgid_index = static_cast<std::uint8_t>(ud.gid_index);
-    attributes.grh.hop_limit = 64;
+    attributes.grh.hop_limit = ud.hop_limit.value_or(64);
+    attributes.grh.traffic_class = ud.traffic_class.value_or(0);
+    attributes.grh.flow_label = ud.flow_label.value_or(0);
     std::memcpy(attributes.grh.dgid.raw, ud.address.bytes.data(), sizeof attributes.grh.dgid.raw);
     AhPtr ah(ibv_create_ah(qp.pd, &attributes));
     if (ah == nullptr) return std::unexpected(refused_with("create_ah", errno));
-    qp.destinations.push_back(
-        {.address = ud.address, .gid_index = ud.gid_index, .ah = std::move(ah)});
+    qp.destinations.push_back({.to = to, .ah = std::move(ah)});
     return qp.destinations.back().ah.get();
 }
 

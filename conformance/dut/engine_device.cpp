@@ -76,9 +76,10 @@ Answer EngineDevice::carry_out(const Hello& /*request*/, wire::Instant /*now*/) 
         .backend = "engine",
         .device = description_.device,
         .firmware = description_.firmware,
-        .capabilities = {"rc", "uc", "ud", "read", "atomics", "imm", "send_inv", "flush",
-                         "atomic_write", "sqd", "events", "notify", "srq", "mw", "mw1", "mw2",
-                         "mtu256", "reset_reuse", "query_qp"},
+        .capabilities = {"rc",     "uc",       "ud",          "read",         "atomics",
+                         "imm",    "send_inv", "flush",       "atomic_write", "sqd",
+                         "events", "notify",   "srq",         "mw",           "mw1",
+                         "mw2",    "mtu256",   "reset_reuse", "query_qp",     "ud_path"},
         .probed = true, // the engine is the same everywhere
         .traits = description_.traits,
         .ports = {std::move(port)},

@@ -233,11 +233,14 @@ EngineDevice::translate(const SendRequest& request) const {
                   .fence = request.flags.fence,
                   .inline_data = request.flags.inline_data}};
     if (request.ud) {
-        const auto path =
-            translate({.gid_index = request.ud->gid_index, .address = request.ud->address});
+        const UdDestination& to = *request.ud;
+        const auto path = translate(AddressVector{.gid_index = to.gid_index,
+                                                  .address = to.address,
+                                                  .hop_limit = to.hop_limit,
+                                                  .traffic_class = to.traffic_class,
+                                                  .flow_label = to.flow_label});
         if (!path) return std::unexpected(path.error());
-        translated.ud =
-            engine::UdDestination{.path = *path, .qpn = request.ud->qpn, .qkey = request.ud->qkey};
+        translated.ud = engine::UdDestination{.path = *path, .qpn = to.qpn, .qkey = to.qkey};
     }
     if (request.opcode == engine::WrOpcode::BindMw) {
         if (auto added = add_bind(request, translated); !added) {

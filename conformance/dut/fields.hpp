@@ -260,7 +260,11 @@ constexpr auto fields_of(Of<Bind> /*of*/) {
 constexpr auto fields_of(Of<UdDestination> /*of*/) {
     return std::tuple{plain("address", &UdDestination::address),
                       plain("gid_index", &UdDestination::gid_index),
-                      plain("qpn", &UdDestination::qpn), plain("qkey", &UdDestination::qkey)};
+                      plain("qpn", &UdDestination::qpn),
+                      plain("qkey", &UdDestination::qkey),
+                      plain("hop_limit", &UdDestination::hop_limit),
+                      plain("traffic_class", &UdDestination::traffic_class),
+                      plain("flow_label", &UdDestination::flow_label)};
 }
 constexpr auto fields_of(Of<SendRequest> /*of*/) {
     return std::tuple{decimal("id", &SendRequest::id),

@@ -26,7 +26,8 @@ constexpr std::array kEach = std::to_array<std::string_view>({"uc",           "u
                                                               "reset_reuse",  "query_qp",
                                                               "sge>=2",       "inline>=1",
                                                               "mtu>=4096",    "mtu>=2048",
-                                                              "rd_atomic>=2", "dest_rd_atomic>=2"});
+                                                              "rd_atomic>=2", "dest_rd_atomic>=2",
+                                                              "ud_path"});
 
 std::string_view word_of(engine::WrOpcode opcode) {
     switch (opcode) {
@@ -85,6 +86,8 @@ struct Refuses {
         for (const SendRequest& one : r.requests) {
             if (lacks.word(word_of(one.opcode)))
                 return unsupported(r.method, engine::name_of(one.opcode));
+            if (one.ud && one.ud->hop_limit && lacks.word("ud_path"))
+                return unsupported(r.method, "hop limit of a datagram");
         }
         return {};
     }

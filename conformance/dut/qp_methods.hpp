@@ -127,6 +127,10 @@ struct UdDestination {
     std::uint32_t gid_index = 0;
     wire::Qpn qpn;
     wire::Qkey qkey;
+    // As in an address vector; only for a DUT with the capability `ud_path`.
+    std::optional<std::uint8_t> hop_limit;
+    std::optional<std::uint8_t> traffic_class; // DSCP << 2
+    std::optional<std::uint32_t> flow_label;
     friend bool operator==(const UdDestination&, const UdDestination&) = default;
 };
 

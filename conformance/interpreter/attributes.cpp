@@ -73,6 +73,8 @@ engine::Access qp_access(const CaseQp& qp, const Environment& environment) {
             .flush_global = reliable && environment.capable("flush")};
 }
 
+} // namespace
+
 dut::AddressVector vector_of(const CaseQp& qp, const Environment& environment) {
     const script::QpSetup& setup = qp.setup;
     dut::AddressVector vector{
@@ -93,8 +95,6 @@ dut::AddressVector vector_of(const CaseQp& qp, const Environment& environment) {
     }
     return vector;
 }
-
-} // namespace
 
 void put_attribute(std::string_view name, const CaseQp& qp, const Environment& environment,
                    dut::QpAttributes& into) {

@@ -41,6 +41,12 @@ dut::SendRequest request_of(const script::Post& post, const Order& order, const 
                                         .gid_index = environment.gid_index,
                                         .qpn = qp.book.identity().tester_qpn,
                                         .qkey = qkey_of(qp.setup)};
+        if (environment.capable("ud_path")) {
+            const dut::AddressVector vector = vector_of(qp, environment);
+            request.ud->hop_limit = vector.hop_limit;
+            request.ud->traffic_class = vector.traffic_class;
+            request.ud->flow_label = vector.flow_label;
+        }
     }
     return request;
 }

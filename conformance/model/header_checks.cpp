@@ -194,8 +194,8 @@ void HeaderChecks::source(PacketLog& log, const Packet& packet,
             fmt::format("ip.src is {}", measured.text()));
 }
 
-// The address handle of a datagram says neither DSCP nor hop limit: they are one value for each
-// pair of a QP and an address.
+// All datagrams of a QP are posted with one DSCP, hop limit and flow label, or with none: they are
+// one value for each pair of a QP and an address.
 void HeaderChecks::datagram_path(PacketLog& log, const Packet& packet,
                                  const Connection& connection) {
     const wire::Envelope envelope = packet.frame.envelope();

@@ -194,7 +194,8 @@ RequesterChecks::Message* RequesterChecks::request_of(Queue& queue, const wire::
 }
 
 // EXT-05: the work request names the peer. The source QP has led to the connection.
-void RequesterChecks::check_peer(PacketLog& log, const Packet& packet, const Message& message) {
+void RequesterChecks::check_peer(PacketLog& log, const Packet& packet,
+                                 const Message& message) const {
     if (!message.request.ud) return;
     const dut::UdDestination& peer = *message.request.ud;
     const wire::IpAddress& destination = packet.frame.envelope().destination;
@@ -203,6 +204,10 @@ void RequesterChecks::check_peer(PacketLog& log, const Packet& packet, const Mes
         log.add(packet.frame.ipv4 ? "CA17-12" : "CA17-19", Must, "ip.dst",
                 fmt::format("ip.dst must be {}, as posted", peer.address.text()),
                 fmt::format("ip.dst is {}", destination.text()));
+    }
+    if (peer.traffic_class && !setting_.trait("dscp_overridden")) {
+        log.equals("ENC-12", setting_.exact ? Must : Should, "ip.dscp",
+                   unsigned{*peer.traffic_class} >> 2U, unsigned{packet.frame.envelope().dscp});
     }
     log.equals("EXT-05", Must, "qkey", qkey_of(peer, message.own_qkey).value,
                packet.packet->deth.qkey.value);
@@ -266,7 +271,7 @@ void RequesterChecks::check_headers(PacketLog& log, const wire::Packet& packet,
         log.equals("REQ-34", Must, "imm", request.imm.value_or(0), packet.imm.value);
     }
     if (headers.has(Header::Ieth)) {
-        log.equals("REQ-34", Must, "invkey", request.invalidate_rkey.value_or(wire::Rkey{}).value,
+        log.equals("REQ-34", Must, "ikey", request.invalidate_rkey.value_or(wire::Rkey{}).value,
                    packet.ieth.rkey.value);
     }
     if (headers.has(Header::Feth)) {

@@ -59,7 +59,7 @@ class RequesterChecks {
     static Message* request_of(Queue& queue, const wire::Packet& packet, std::int64_t psn);
     void check_datagram(PacketLog& log, const Packet& packet, Queue& queue, std::int64_t psn,
                         const Connection& connection, const PostedBytes& bytes) const;
-    static void check_peer(PacketLog& log, const Packet& packet, const Message& message);
+    void check_peer(PacketLog& log, const Packet& packet, const Message& message) const;
     void check_contents(PacketLog& log, const wire::Packet& packet, const Message& message,
                         std::int64_t index, const Connection& connection,
                         const PostedBytes& bytes) const;

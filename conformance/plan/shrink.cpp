@@ -8,6 +8,7 @@
 #include "conformance/interpreter/playable.hpp"
 #include "conformance/plan/script_lines.hpp"
 #include "conformance/script/script.hpp"
+#include "conformance/script/words.hpp"
 #include "dissector/command_line/stop_on_signal.hpp"
 #include "transport/fault/delta_debugging.hpp"
 
@@ -94,7 +95,7 @@ std::vector<Lines> parts_of(const Lines& lines, bool blocks_whole) {
         if (open == 0) parts.emplace_back();
         parts.back().push_back(line);
         const std::string word = blocks_whole ? first_word(line) : "";
-        if (word == "any" || word == "unordered" || word == "repeat") ++open;
+        if (script::opens_block(word)) ++open;
         if (word == "end" && open > 0) --open;
     }
     return parts;

@@ -208,7 +208,7 @@ class RunParser {
         Statement result;
         result.span = line.span();
         const std::string& word = cursor.peek().text;
-        if (word == "any" || word == "unordered" || word == "repeat") {
+        if (opens_block(word)) {
             if (depth >= kMaxDepth) {
                 cursor.fail_here("blocks can be nested up to " + std::to_string(kMaxDepth) +
                                  " levels");

@@ -128,7 +128,7 @@ std::vector<Laid> lay(std::span<const Line> lines, std::size_t header_lines) {
         while (laid.comment.ends_with(' '))
             laid.comment.pop_back();
         const std::string first = line.tokens.empty() ? "" : line.tokens[0].text;
-        const bool opens = first == "any" || first == "unordered" || first == "repeat";
+        const bool opens = opens_block(first);
         const bool closes = first == "end" || first == "or";
         if (closes && depth > 0) --depth;
         laid.indent = depth * kIndentation;

@@ -13,25 +13,9 @@ using wire::Header;
 using wire::Layer;
 
 std::optional<Header> header_of(Layer layer) {
-    switch (layer) {
-    case Layer::Rdeth: return Header::Rdeth;
-    case Layer::Deth: return Header::Deth;
-    case Layer::Xrceth: return Header::Xrceth;
-    case Layer::Feth: return Header::Feth;
-    case Layer::Reth: return Header::Reth;
-    case Layer::AtomicEth: return Header::AtomicEth;
-    case Layer::Aeth: return Header::Aeth;
-    case Layer::AtomicAckEth: return Header::AtomicAckEth;
-    case Layer::ImmDt: return Header::ImmDt;
-    case Layer::Ieth: return Header::Ieth;
-    case Layer::Ethernet:
-    case Layer::Vlan:
-    case Layer::Ipv4:
-    case Layer::Ipv6:
-    case Layer::Udp:
-    case Layer::Bth:
-    case Layer::Body:
-    case Layer::Icrc: break;
+    for (std::size_t i = 0; i < wire::kHeaderKinds; ++i) {
+        if (wire::layer_of(Header{static_cast<std::uint8_t>(i)}) == layer)
+            return Header{static_cast<std::uint8_t>(i)};
     }
     return std::nullopt;
 }

@@ -16,12 +16,12 @@ constexpr std::array kStatementList{"dut"sv,   "tester"sv,    "fault"sv,  "expec
                                     "or"sv,    "unordered"sv, "repeat"sv, "end"sv};
 // The words of the DUT contract, and those that the testbed measures on the link.
 constexpr std::array kCapabilityList{
-    "rc"sv,    "uc"sv,           "ud"sv,          "read"sv,          "atomics"sv,     "send_inv"sv,
-    "imm"sv,   "ipv6"sv,         "vlan"sv,        "rocev1"sv,        "sqd"sv,         "apm"sv,
-    "flush"sv, "atomic_write"sv, "e2e_credits"sv, "pkey_table"sv,    "events"sv,      "notify"sv,
-    "srq"sv,   "mw"sv,           "cm"sv,          "congestion"sv,    "raw"sv,         "hwtime"sv,
-    "mtu"sv,   "mw1"sv,          "mw2"sv,         "mtu256"sv,        "reset_reuse"sv, "query_qp"sv,
-    "sge"sv,   "inline"sv,       "rd_atomic"sv,   "dest_rd_atomic"sv};
+    "rc"sv,    "uc"sv,           "ud"sv,          "read"sv,           "atomics"sv,     "send_inv"sv,
+    "imm"sv,   "ipv6"sv,         "vlan"sv,        "rocev1"sv,         "sqd"sv,         "apm"sv,
+    "flush"sv, "atomic_write"sv, "e2e_credits"sv, "pkey_table"sv,     "events"sv,      "notify"sv,
+    "srq"sv,   "mw"sv,           "cm"sv,          "congestion"sv,     "raw"sv,         "hwtime"sv,
+    "mtu"sv,   "mw1"sv,          "mw2"sv,         "mtu256"sv,         "reset_reuse"sv, "query_qp"sv,
+    "sge"sv,   "inline"sv,       "rd_atomic"sv,   "dest_rd_atomic"sv, "ud_path"sv};
 // Those that are an amount: `needs sge>=3`. The testbed knows the MTU, hello's `max` the others.
 constexpr std::array kAmountList{"mtu"sv, "sge"sv, "inline"sv, "rd_atomic"sv, "dest_rd_atomic"sv};
 constexpr std::array kTraitList{
@@ -127,6 +127,10 @@ Words opcode_classes() {
 
 bool contains(Words words, std::string_view word) {
     return std::ranges::find(words, word) != words.end();
+}
+
+bool opens_block(std::string_view word) {
+    return word == "any" || word == "unordered" || word == "repeat";
 }
 
 std::span<const AttributeRow> attributes() {

@@ -28,6 +28,8 @@ Words completion_statuses(); // the verbs', and FAILED
 Words opcode_classes();      // of `for`: requests responses all
 
 bool contains(Words words, std::string_view word);
+// Whether a line that begins with this word opens a block, which 'end' closes.
+bool opens_block(std::string_view word);
 
 // The kind of value that an attribute of `qp` or `modify` takes.
 enum class AttributeKind : std::uint8_t {
