@@ -403,7 +403,7 @@ void add_inject(Command program) {
                    "How frames move: XDP in native or generic mode, or AF_PACKET");
     command.choice("--if-killed", options->line.forward_when_killed,
                    {{"block", false}, {"forward", true}},
-                   "What becomes of the traffic if this process is killed");
+                   "What happens to traffic if this process is killed or hangs");
     command.option("--red",
                    [options](const std::string& word) -> std::expected<void, std::string> {
                        const auto red = inject::parse_red(word);
@@ -411,7 +411,7 @@ void add_inject(Command program) {
                        options->red.push_back(*red);
                        return {};
                    },
-                   "Mark CE as a switch does by the length of its queue, here a virtual one",
+                   "Mark packets CE as a congested switch does, by the length of a virtual queue",
                    {.value = "from=a,rate=10Gbit,min=32KiB,max=256KiB,p=0.2", .repeated = true});
     command.option("--storm",
                    [options](const std::string& word) -> std::expected<void, std::string> {
@@ -433,7 +433,7 @@ int run_inject(const InjectOptions& options, std::FILE* out, std::FILE* err) {
     const bool congests = !options.red.empty() || options.storm.has_value();
     const bool both = !options.plan.empty() && !options.sweep.empty();
     if (both || (options.plan.empty() && options.sweep.empty() && !congests)) {
-        return tell(err, {kExitUsage, "inject needs either --plan FILE or --sweep "
+        return tell(err, {kExitUsage, "inject needs one of --plan FILE and --sweep "
                                       "loss=LOW%..HIGH%, or --red or --storm"});
     }
     script::InjectionPlan plan;

@@ -196,8 +196,8 @@ void add_judge(Command program) {
                    "Address of a device at whose own port the capture was taken; repeat it",
                    {.value = "ADDRESS"});
     command.number("--patience", options->patience_ms, {0.001, 1e6},
-                   "Milliseconds within which a device must answer: certain only where its own "
-                   "port was recorded. Without it, 1000 for what is never answered",
+                   "Milliseconds within which a device must answer; certain only at a "
+                   "--recorded-at address. Default: 1000 for missing answers, none for late ones",
                    {.value = "MS"});
     command.option("--connections", options->connections,
                    "A file of known connections: ADDRESS QP ADDRESS QP [mtu=N] [psn=N,N] [open]...",

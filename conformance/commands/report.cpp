@@ -161,7 +161,8 @@ void add_report(Command program) {
     add_format(matrix, several);
     matrix.flag("--all", several->all, "Also the cases that pass everywhere");
     auto merge = report.add_command(
-        "merge", "One report of several runs: shards, or repetitions (the gravest verdict counts)");
+        "merge",
+        "Merge several reports into one: shards or repetitions (the gravest verdict counts)");
     const auto parts = std::make_shared<ReportOptions>();
     merge.option("RUN", parts->runs, "The folders of reports, shards in their order",
                  {.value = "FOLDER", .required = true, .takes_several = true});
@@ -173,7 +174,7 @@ void add_report(Command program) {
         "in results.json");
     merge.on_run([parts] { return run_report_merge(*parts, stdout, stderr); });
     auto licences =
-        report.add_command("licences", "The copyright notices of what pages with plots contain");
+        report.add_command("licences", "Print the licences of the software in pages with plots");
     licences.on_run([] {
         fmt::print("{}", reports::page_licences());
         return kExitSuccess;

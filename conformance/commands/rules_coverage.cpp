@@ -107,12 +107,12 @@ std::string summary_of(const std::vector<RuleCoverage>& rules) {
         return count(
             [&](const RuleCoverage& one) { return !one.checked() && one.rule->level == level; });
     };
-    return fmt::format("{} rules: {} have a case, {} are checked by judge, model or other rules "
-                       "alone, {} by nothing (MUST {}, SHOULD {}, INFO {})",
-                       rules.size(), with_case, checked - with_case,
-                       static_cast<std::ptrdiff_t>(rules.size()) - checked,
-                       open(rules::Level::Must), open(rules::Level::Should),
-                       open(rules::Level::Info));
+    return fmt::format(
+        "{} rules: {} with a case, {} only through the judge, the model or a related "
+        "rule, {} unchecked (MUST {}, SHOULD {}, INFO {})",
+        rules.size(), with_case, checked - with_case,
+        static_cast<std::ptrdiff_t>(rules.size()) - checked, open(rules::Level::Must),
+        open(rules::Level::Should), open(rules::Level::Info));
 }
 
 } // namespace veriroce::commands

@@ -87,7 +87,7 @@ void add_playing(Command& command, TestOptions& options) {
                    {.value = "FILE"});
     command.option("--noise", options.noise,
                    "Make the virtual wire a bad one, in both directions: loss=0.2%, duplicate=1%, "
-                   "reorder=1%, corrupt=1%, some of them",
+                   "reorder=1%, corrupt=1%: one or more of them",
                    {.value = "NOISE"});
     command.flag("--shrink", options.shrink,
                  "Shrink the first failing case, and print the smallest script that still fails");
@@ -95,7 +95,7 @@ void add_playing(Command& command, TestOptions& options) {
                  "Play random dialogues instead of cases, and shrink each failure to a script that "
                  "fails by itself; 1000 dialogues unless --runs or --time says otherwise");
     command.flag("--thorough", options.thorough,
-                 "Play everything: slow cases too, each case over ip=4,6, psn=low,wrap and "
+                 "Play slow cases too, each case over ip=4,6, psn=low,wrap and "
                  "mtu=256,1024,4096 as far as the device allows, and in a VLAN if it has one; "
                  "then, if no cases are selected, explore for a minute, or what --runs or --time "
                  "says");

@@ -146,11 +146,12 @@ std::string unexpected_word(const CLI::App& app) {
     std::vector<std::string> names;
     for (const CLI::Option* option : chosen(app).get_options()) {
         for (const std::string& known : option->get_lnames())
-            names.push_back("--" + known);
+            names.push_back(known);
     }
-    const auto near = wire::nearest_word(name, names);
+    const std::size_t dashes = std::min(name.find_first_not_of('-'), name.size());
+    const auto near = wire::nearest_word(std::string_view(name).substr(dashes), names);
     return fmt::format("unknown option '{}'; {}", name,
-                       near ? fmt::format("did you mean '{}'?", *near) : "see --help");
+                       near ? fmt::format("did you mean '--{}'?", *near) : "see --help");
 }
 
 std::string sentence_of(const CLI::App& app, const CLI::ParseError& error) {

@@ -158,7 +158,7 @@ Command::Reader part_reader(double& part) {
         const auto value = leading_number(word, unit);
         const double divisor = unit == "%" ? 100 : 1;
         if (!value || (!unit.empty() && unit != "%") || *value / divisor > 1) {
-            return std::unexpected("expected a share as 0.1% or 0.001, got '" + word + "'");
+            return std::unexpected("a share such as 0.1% or 0.001");
         }
         part = *value / divisor;
         return {};
@@ -176,7 +176,7 @@ Command::Reader time_reader(std::optional<wire::Duration>& time) {
                                          : 0;
         constexpr double kMost = 1e15;
         if (!value || ns == 0 || *value * ns > kMost) {
-            return std::unexpected("expected a time as 500us, 10ms or 1s, got '" + word + "'");
+            return std::unexpected("a time such as 500us, 10ms or 1s");
         }
         time = wire::Duration(static_cast<std::int64_t>(*value * ns));
         return {};

@@ -35,8 +35,10 @@ TEST_CASE("analyze: wrong options and inputs are told", "[program]") {
     place.write("notes.txt", "these are my notes\n");
     check("", 2, "no capture file; give file names, - for standard input, or -i IFACE");
     check("-i lo " + pcap("rxe-atomic"), 2, "-i reads no files");
-    check("--max-retransmissions many x.pcap", 2, "expected a share as 0.1% or 0.001, got 'many'");
-    check("--max-latency 5 x.pcap", 2, "expected a time as 500us, 10ms or 1s, got '5'");
+    check("--max-retransmissions many x.pcap", 2,
+          "--max-retransmissions: expected a share such as 0.1% or 0.001, got 'many'");
+    check("--max-latency 5 x.pcap", 2,
+          "--max-latency: expected a time such as 500us, 10ms or 1s, got '5'");
     check("--rows messages x.pcap", 2, "--rows goes with --format csv or jsonl");
     check("--second x.pcap", 2, "--second needs the FILEs of the first point, too");
     check("x.pcap --second -", 2, "--second reads the files twice");

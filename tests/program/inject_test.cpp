@@ -107,12 +107,12 @@ TEST_CASE("inject: a plan or a sweep, and not both", "[program]") {
         CHECK(outcome.code == 2);
         return outcome.err;
     };
-    CHECK(has(refused(""), "inject needs either --plan FILE or --sweep loss=LOW%..HIGH%"));
+    CHECK(has(refused(""), "inject needs one of --plan FILE and --sweep loss=LOW%..HIGH%"));
     CHECK(has(refused("--plan plan.faults --sweep loss=1%..2%"), "either --plan FILE or"));
     CHECK(has(refused("--plan plan.faults --in-kernel --storm to=a,class=3,quanta=9,every=1ms,"
                       "after=0s,for=1s"),
               "the process must see their packets"));
-    CHECK(has(refused("--red from=c"), "expected from=a|b,rate=10Gbit"));
+    CHECK(has(refused("--red from=c"), "--red: expected from=a|b,rate=10Gbit"));
     place.write("expects.faults", "drop when p=0.5\nexpect no error\n");
     CHECK(has(refused("--plan expects.faults --in-kernel"), "the plan has expect lines"));
     CHECK(has(refused("--sweep loss=2%..1%"), "--sweep loss=2%..1%: expected loss=LOW%..HIGH%"));

@@ -2,7 +2,8 @@
 //
 //   while (const auto refusal = engine.poll_refusal()) print(text_of(*refusal));
 //
-//   RDMA_WRITE_ONLY for QP 0x000011, PSN 1000: NAK remote access by key-range (KEY-05, KEY-06)
+//   RDMA_WRITE_ONLY for QP 0x000011, PSN 1000: NAK remote access error by key-range (KEY-05,
+//   KEY-06)
 //
 // The engine keeps the newest `kRefusals` of them until they are polled. A packet that it accepts
 // costs nothing.

@@ -10,9 +10,9 @@ namespace veriroce::inject {
 namespace {
 
 constexpr std::string_view kRed =
-    "expected from=a|b,rate=10Gbit,min=32KiB,max=256KiB,p=0.2 with min < max and p of 0 to 1";
+    "from=a|b,rate=10Gbit,min=32KiB,max=256KiB,p=0.2 with min < max and p of 0 to 1";
 constexpr std::string_view kStorm =
-    "expected to=a|b,class=0..7,quanta=0..65535,every=1ms,after=1s,for=5s with every of 10us or "
+    "to=a|b,class=0..7,quanta=0..65535,every=1ms,after=1s,for=5s with every of 10us or "
     "more and for of at most 60s";
 constexpr wire::Duration kFastest = std::chrono::microseconds(10);
 constexpr wire::Duration kLongestStorm = std::chrono::seconds(60);
