@@ -1,6 +1,6 @@
 // What one run of one case found, as plain values. Nothing here depends on the clock: two runs of
 // one seed are equal.
-// Source: conformance/script/README.md, "Capabilities, traits, verdicts".
+// Source: conformance/README.md, "How a verdict is made".
 #pragma once
 
 #include <cstdint>
@@ -44,7 +44,7 @@ struct RecordedPacket {
     bool on_wire = true;
 };
 
-// A rule that the packets violate according to the judge, whatever the script says.
+// A rule that the run violates according to the judge or the model, whatever the script says.
 struct Violation {
     std::string rule;
     rules::Level level = rules::Level::Must;

@@ -104,6 +104,24 @@ void hold_to_window(const Objects& objects, Met<>& outcome) {
     }
 }
 
+// TMO-05: a DUT with a timer of its own ends a request that the case leaves unanswered for longer:
+// the case says nothing about it.
+void hold_to_dut_timer(Interpreter& interpreter, Met<>& outcome) {
+    const bool failed = !outcome && (outcome.error().verdict == Verdict::Fail ||
+                                     outcome.error().verdict == Verdict::Warn);
+    if (!failed || !interpreter.environment().early_ack_timer()) return;
+    for (const auto& [name, qp] : interpreter.objects().qps) {
+        if (!retries_used_up(interpreter.record(), qp)) continue;
+        Unmet& unmet = outcome.error();
+        unmet.verdict = Verdict::Skip;
+        unmet.finding = {.kind = FindingKind::Unsupported,
+                         .line = unmet.finding.line,
+                         .detail = "needs a longer ACK timer: by its own the DUT gave up a "
+                                   "request that had no answer yet"};
+        return;
+    }
+}
+
 // A DUT that does not stop sending: a case whose packets were not all recorded has no verdict.
 void hold_to_record(const Record& record, Met<>& outcome) {
     if (record.unrecorded() == 0) return;
@@ -411,11 +429,19 @@ Task<Met<>> all_claimed(Interpreter& interpreter, CaseQp& qp) {
     co_return Met<>{};
 }
 
+Task<Met<>> hear_who_gave_up(Interpreter& interpreter) {
+    if (!interpreter.environment().early_ack_timer()) co_return Met<>{};
+    for (auto& [name, qp] : interpreter.objects().qps)
+        co_await collect_completions(interpreter, qp, wire::Duration(0), {});
+    co_return Met<>{};
+}
+
 void judge_outcome(Interpreter& interpreter, Met<> outcome) {
     if (!outcome && outcome.error().verdict == Verdict::Fail && !outcome.error().at_any_level) {
         outcome.error().verdict = verdict_of(interpreter.script().level);
     }
     hold_to_window(interpreter.objects(), outcome);
+    hold_to_dut_timer(interpreter, outcome);
     hold_to_own_times(interpreter, outcome);
     hold_to_record(interpreter.record(), outcome);
     close_faults(interpreter, outcome);

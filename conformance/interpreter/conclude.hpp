@@ -16,6 +16,9 @@ Task<Met<>> conclude(Interpreter& interpreter);
 // The same for the packets and completions of one QP.
 Task<Met<>> all_claimed(Interpreter& interpreter, CaseQp& qp);
 
+// After a line that was not met: hears which QPs have given up, on a device whose ACK timer is its
+// own.
+Task<Met<>> hear_who_gave_up(Interpreter& interpreter);
 // The verdict of the lines, or ERROR if the tester did not do its part.
 void judge_outcome(Interpreter& interpreter, Met<> outcome);
 // Copies the packets of the record into the result, with the rules that they violate.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <iterator>
+#include <map>
 #include <string_view>
 #include <utility>
 
@@ -241,6 +242,18 @@ Met<> take_packet(Interpreter& interpreter, OpenLines& open, CaseQp& qp, std::si
 
 bool early_resends_pass(Interpreter& interpreter) {
     return interpreter.environment().early_ack_timer() || !about_ack_timer(interpreter.script());
+}
+
+bool retries_used_up(const Record& record, const CaseQp& qp) {
+    if (!qp.gave_up) return false;
+    std::map<std::int64_t, std::int64_t> copies; // of each request, by its PSN
+    for (const std::size_t one : qp.heard) {
+        const Entry& entry = record[one];
+        if (!entry.lost() && entry.packet && entry.packet->info().request()) ++copies[entry.psn];
+    }
+    // The first copy may have had more packets of a READ before it.
+    const std::int64_t retries = retries_of(qp.setup);
+    return std::ranges::any_of(copies, [&](const auto& one) { return one.second >= retries; });
 }
 
 bool is_unscripted(const Interpreter& interpreter) {

@@ -70,6 +70,8 @@ std::optional<std::size_t> astray_since(Interpreter& interpreter, const Interval
 // TMO-08: whether the DUT may send again before its ACK timer says: it is known to do so, or the
 // case is about something else.
 bool early_resends_pass(Interpreter& interpreter);
+// TMO-03: whether the DUT says that its retries are used up, and has sent one request that often.
+bool retries_used_up(const Record& record, const CaseQp& qp);
 // `tags unscripted`: nothing of the DUT needs a line, and lines pass over what they do not name.
 bool is_unscripted(const Interpreter& interpreter);
 // A packet that no line claims is passed over if it is lawful without a line. While the tester's

@@ -121,14 +121,19 @@ std::int64_t last_psn_of(const Entry& entry, wire::Mtu mtu) {
     return entry.psn + wire::packets_of(entry.packet->reth.dma_length, mtu) - 1;
 }
 
-// The highest PSN that the tester answered.
+// The highest PSN that the tester answered. An answer beyond what the DUT has sent answers nothing
+// (REQ-07).
 std::int64_t answered_by_tester(const Record& record, const CaseQp& qp) {
+    std::int64_t asked = -1;
     std::int64_t highest = -1;
     for (const std::size_t one : since_reset(qp, qp.entries)) {
         const Entry& entry = record[one];
-        if (entry.from != Side::Tester || !entry.packet || !entry.packet->info().response())
-            continue;
-        highest = std::max(highest, is_answer(entry) ? entry.psn : entry.psn - 1);
+        if (!entry.packet) continue;
+        if (entry.from == Side::Dut && is_request(entry))
+            asked = std::max(asked, last_psn_of(entry, qp.book.identity().mtu));
+        if (entry.from != Side::Tester || !entry.packet->info().response()) continue;
+        const std::int64_t answered = is_answer(entry) ? entry.psn : entry.psn - 1;
+        if (answered <= asked) highest = std::max(highest, answered);
     }
     return highest;
 }

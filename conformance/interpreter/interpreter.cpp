@@ -74,6 +74,7 @@ Task<void> play_case(Interpreter& interpreter) {
     Met<> outcome;
     try {
         outcome = co_await play_all(interpreter);
+        if (!outcome) co_await hear_who_gave_up(interpreter);
     } catch (const std::exception& escaped) { // our mistake: it costs one case, not the run
         outcome = std::unexpected(
             Unmet{Verdict::Error,

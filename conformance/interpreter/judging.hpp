@@ -18,7 +18,8 @@ struct JudgedQp {
     bool early_resends = false; // TMO-08: it may send again before its timer says
 };
 
-// The rules that the DUT violates in the packets that passed the tester's port. The tester's
+// The rules that the DUT violates in the recorded packets: those that passed the tester's port; in
+// virtual time, the DUT's. The tester's
 // packets are not judged: they may be wrong on purpose. `end`: until when the tester listened.
 std::vector<Violation> judge_packets(const std::vector<RecordedPacket>& packets,
                                      const std::vector<JudgedQp>& qps,

@@ -28,11 +28,11 @@ std::string_view opcode_text(const wire::Packet& packet); // "NAK", "RDMA_READ_R
 // of the requesting side.
 std::string packet_text(const wire::Packet& packet, std::int64_t psn);
 
-// "q2 < ACK psn=2 msn=1": a packet of the record after the name of its QP.
 // What a frame is that no QP takes: to which QPN it goes, or that it is wrapped twice.
 std::string astray_text(const Entry& entry);
 // Whether the payload is an IP packet to the RoCEv2 port once more.
 bool is_wrapped_twice(const Entry& entry);
+// "q2 < ACK psn=2 msn=1": a packet of the record after the name of its QP.
 std::string entry_text(const Entry& entry, std::string_view qp);
 
 // Equal from opcode to payload, except AckReq and MigReq, which a retransmission may change

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <map>
 #include <span>
 #include <utility>
 
@@ -238,15 +237,7 @@ Task<Met<bool>> has_given_up(Interpreter& interpreter, CaseQp& qp, Span span) {
     const bool excused = is_unscripted(interpreter) && may_be_late(interpreter);
     if (!excused || qp.type != engine::QpType::Rc) co_return false;
     co_await collect_completions(interpreter, qp, wire::Duration(0), span);
-    if (!qp.gave_up) co_return false;
-    std::map<std::int64_t, std::int64_t> copies; // of each request, by its PSN
-    for (const std::size_t one : qp.heard) {
-        const Entry& entry = interpreter.record()[one];
-        if (!entry.lost() && entry.packet && entry.packet->info().request()) ++copies[entry.psn];
-    }
-    // The first copy may have had more packets of a READ before it.
-    const std::int64_t retries = retries_of(qp.setup);
-    co_return std::ranges::any_of(copies, [&](const auto& one) { return one.second >= retries; });
+    co_return retries_used_up(interpreter.record(), qp);
 }
 
 } // namespace

@@ -2,7 +2,7 @@
 // (reports/) are pure functions of it.
 //
 // Figures that depend on the clock stand in `Timing` alone, so that two runs of one seed are equal
-// without it. Source: conformance/script/README.md, "Capabilities, traits, verdicts".
+// without it. Source: conformance/README.md, "How a verdict is made".
 #pragma once
 
 #include <string>
