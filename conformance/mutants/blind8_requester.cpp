@@ -413,7 +413,8 @@ constexpr std::array kMutants{
     Mutant{.name = "old_psns_after_reset",
            .rule = "STA-10",
            .description = "After RESET a requester goes on with the PSNs of the connection before.",
-           .cases = "sta/fewer-retries-after-reset sta/reset-forgets-requests",
+           .cases = "sta/fewer-retries-after-reset sta/reset-forgets-requests "
+                    "sta/all-rnr-retries-after-reset",
            .make_filter = make<OldPsnsAfterReset>},
     Mutant{.name = "answers_to_first_peer",
            .rule = "STA-10",

@@ -76,6 +76,8 @@ std::span<const Mutant> blind14_responder();
 std::span<const Mutant> blind14_requester();
 std::span<const Mutant> blind15_responder();
 std::span<const Mutant> blind15_requester();
+std::span<const Mutant> blind16_responder();
+std::span<const Mutant> blind16_requester();
 
 std::span<const Mutant> lawful_first();
 std::span<const Mutant> lawful_responder();
@@ -91,5 +93,6 @@ std::span<const Mutant> lawful_blind_requests();
 std::span<const Mutant> lawful_blind2_answers();
 std::span<const Mutant> lawful_blind2_requests();
 std::span<const Mutant> lawful_blind3();
+std::span<const Mutant> lawful_blind4();
 
 } // namespace veriroce::mutants

@@ -42,101 +42,38 @@ std::span<const Mutant> all() {
     return mutants;
 }
 
-std::span<const Mutant> blind() {
-    static const std::vector<Mutant> sample = members_of(
-        {blind_checks, blind_responder, blind_reads, blind_requester, blind_host, blind_port});
-    return sample;
-}
-
-std::span<const Mutant> blind2() {
-    static const std::vector<Mutant> sample =
+const std::vector<std::vector<Mutant>>& blind_samples() {
+    static const std::vector<std::vector<Mutant>> samples{
+        members_of(
+            {blind_checks, blind_responder, blind_reads, blind_requester, blind_host, blind_port}),
         members_of({blind2_checks, blind2_responder, blind2_reads, blind2_requester, blind2_host,
-                    blind2_port, blind2_packets, blind2_effects});
-    return sample;
+                    blind2_port, blind2_packets, blind2_effects}),
+        members_of({blind3_responder, blind3_requester, blind3_host, blind3_port}),
+        members_of({blind4_responder, blind4_requester, blind4_host, blind4_port}),
+        members_of({blind5_responder, blind5_requester, blind5_port}),
+        members_of({blind6_responder, blind6_requester, blind6_port}),
+        members_of({blind7_responder, blind7_requester, blind7_port}),
+        members_of({blind8_responder, blind8_requester, blind8_port}),
+        members_of({blind9_responder, blind9_requester, blind9_port}),
+        members_of({blind10_all}),
+        members_of({blind11_responder, blind11_requester, blind11_port}),
+        members_of({blind12_responder, blind12_requester}),
+        members_of({blind13_responder, blind13_requester}),
+        members_of({blind14_responder, blind14_requester}),
+        members_of({blind15_responder, blind15_requester}),
+        members_of({blind16_responder, blind16_requester})};
+    return samples;
 }
 
-std::span<const Mutant> blind3() {
-    static const std::vector<Mutant> sample =
-        members_of({blind3_responder, blind3_requester, blind3_host, blind3_port});
-    return sample;
-}
-
-std::span<const Mutant> blind4() {
-    static const std::vector<Mutant> sample =
-        members_of({blind4_responder, blind4_requester, blind4_host, blind4_port});
-    return sample;
-}
-
-std::span<const Mutant> blind5() {
-    static const std::vector<Mutant> sample =
-        members_of({blind5_responder, blind5_requester, blind5_port});
-    return sample;
-}
-
-std::span<const Mutant> blind6() {
-    static const std::vector<Mutant> sample =
-        members_of({blind6_responder, blind6_requester, blind6_port});
-    return sample;
-}
-
-std::span<const Mutant> blind7() {
-    static const std::vector<Mutant> sample =
-        members_of({blind7_responder, blind7_requester, blind7_port});
-    return sample;
-}
-
-std::span<const Mutant> blind8() {
-    static const std::vector<Mutant> sample =
-        members_of({blind8_responder, blind8_requester, blind8_port});
-    return sample;
-}
-
-std::span<const Mutant> blind9() {
-    static const std::vector<Mutant> sample =
-        members_of({blind9_responder, blind9_requester, blind9_port});
-    return sample;
-}
-
-std::span<const Mutant> blind10() {
-    return blind10_all();
-}
-
-std::span<const Mutant> blind11() {
-    static const std::vector<Mutant> sample =
-        members_of({blind11_responder, blind11_requester, blind11_port});
-    return sample;
-}
-
-std::span<const Mutant> blind12() {
-    static const std::vector<Mutant> sample = members_of({blind12_responder, blind12_requester});
-    return sample;
-}
-
-std::span<const Mutant> blind13() {
-    static const std::vector<Mutant> sample = members_of({blind13_responder, blind13_requester});
-    return sample;
-}
-
-std::span<const Mutant> blind14() {
-    static const std::vector<Mutant> sample = members_of({blind14_responder, blind14_requester});
-    return sample;
-}
-
-std::span<const Mutant> blind15() {
-    static const std::vector<Mutant> sample = members_of({blind15_responder, blind15_requester});
-    return sample;
-}
-
-std::array<std::span<const Mutant>, 15> blind_samples() {
-    return {blind(),  blind2(),  blind3(),  blind4(),  blind5(),  blind6(),  blind7(), blind8(),
-            blind9(), blind10(), blind11(), blind12(), blind13(), blind14(), blind15()};
+std::span<const Mutant> blind(std::size_t sample) {
+    return blind_samples().at(sample - 1);
 }
 
 std::span<const Mutant> lawful() {
     static const std::vector<Mutant> oddities = members_of(
         {lawful_first, lawful_responder, lawful_requester, lawful_port, lawful_headers,
          lawful_answers, lawful_resends, lawful_host, lawful_blind_answers, lawful_blind_requests,
-         lawful_blind2_answers, lawful_blind2_requests, lawful_blind3, lawful_cm});
+         lawful_blind2_answers, lawful_blind2_requests, lawful_blind3, lawful_blind4, lawful_cm});
     return oddities;
 }
 

@@ -12,7 +12,7 @@
 // Source: the rules; each defect breaks one and uses no lawful alternative.
 #pragma once
 
-#include <array>
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -36,8 +36,8 @@ struct Mutant {
     // at completions, memory or configuration. Nothing: it is planted in no ordinary traffic.
     std::optional<bool> passive;
     std::string_view description;
-    // Ids of cases that catch it, separated by spaces: a line of the case fails. For an oddity
-    // none.
+    // Ids of cases that catch it, separated by spaces: a line of the case or a check of the model
+    // fails. For an oddity none.
     std::string_view cases;
     // The same, but every line of the case passes: the judge alone sees the defect in the packets.
     std::string_view judge_cases;
@@ -58,24 +58,10 @@ std::span<const Mutant> all();
 std::span<const Mutant> missing_checks();
 
 // Defects that were written without a look at the cases and what they catch: samples by which
-// the suite is measured. They are not among all(); only cases that were
+// the suite is measured, in their order. They are not among all(); only cases that were
 // written because of them are named.
-std::span<const Mutant> blind();
-std::span<const Mutant> blind2();
-std::span<const Mutant> blind3();
-std::span<const Mutant> blind4();
-std::span<const Mutant> blind5();
-std::span<const Mutant> blind6();
-std::span<const Mutant> blind7();
-std::span<const Mutant> blind8();
-std::span<const Mutant> blind9();
-std::span<const Mutant> blind10();
-std::span<const Mutant> blind11();
-std::span<const Mutant> blind12();
-std::span<const Mutant> blind13();
-std::span<const Mutant> blind14();
-std::span<const Mutant> blind15();
-std::array<std::span<const Mutant>, 15> blind_samples();
+const std::vector<std::vector<Mutant>>& blind_samples();
+std::span<const Mutant> blind(std::size_t sample); // counted from 1
 
 // Devices that behave oddly and lawfully: no case and no judgement may fail on them.
 std::span<const Mutant> lawful();
@@ -95,7 +81,7 @@ struct Caught {
     bool judge_alone = false;
 };
 
-// Every such pair that the defect names; that all() name, in their order.
+// Every such pair that the defect names; that the defects of every list name, in their order.
 std::vector<Caught> caught_by_cases(const Mutant& mutant);
 std::vector<Caught> caught_by_cases();
 

@@ -566,7 +566,7 @@ std::vector<Difference> port_differences() {
 TEST_CASE("blind: each defect of the third sample differs from the right device", "[mutants]") {
     check_differences(
         {responder_differences, requester_differences, host_differences, port_differences},
-        blind3());
+        blind(3));
 }
 
 } // namespace veriroce::mutants::test::of_blind3

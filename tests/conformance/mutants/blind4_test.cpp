@@ -652,7 +652,7 @@ std::vector<Difference> port_differences() {
 TEST_CASE("blind: each defect of the fourth sample differs from the right device", "[mutants]") {
     check_differences(
         {responder_differences, requester_differences, host_differences, port_differences},
-        blind4());
+        blind(4));
 }
 
 } // namespace veriroce::mutants::test::of_blind4

@@ -656,7 +656,7 @@ std::vector<Difference> port_differences() {
 } // namespace
 
 TEST_CASE("blind: each defect of the fifth sample differs from the right device", "[mutants]") {
-    check_differences({responder_differences, requester_differences, port_differences}, blind5());
+    check_differences({responder_differences, requester_differences, port_differences}, blind(5));
 }
 
 } // namespace veriroce::mutants::test::of_blind5

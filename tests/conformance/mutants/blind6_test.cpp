@@ -590,7 +590,7 @@ std::vector<Difference> port_differences() {
 } // namespace
 
 TEST_CASE("blind: each defect of the sixth sample differs from the right device", "[mutants]") {
-    check_differences({responder_differences, requester_differences, port_differences}, blind6());
+    check_differences({responder_differences, requester_differences, port_differences}, blind(6));
 }
 
 } // namespace veriroce::mutants::test::of_blind6

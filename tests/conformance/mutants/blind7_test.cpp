@@ -678,7 +678,7 @@ std::vector<Difference> port_differences() {
 } // namespace
 
 TEST_CASE("blind: each defect of the seventh sample differs from the right device", "[mutants]") {
-    check_differences({responder_differences, requester_differences, port_differences}, blind7());
+    check_differences({responder_differences, requester_differences, port_differences}, blind(7));
 }
 
 } // namespace veriroce::mutants::test::of_blind7

@@ -661,7 +661,7 @@ std::vector<Difference> port_differences() {
 } // namespace
 
 TEST_CASE("blind: each defect of the eighth sample differs from the right device", "[mutants]") {
-    check_differences({responder_differences, requester_differences, port_differences}, blind8());
+    check_differences({responder_differences, requester_differences, port_differences}, blind(8));
 }
 
 } // namespace veriroce::mutants::test::of_blind8

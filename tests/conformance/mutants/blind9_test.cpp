@@ -674,7 +674,7 @@ std::vector<Difference> port_differences() {
 } // namespace
 
 TEST_CASE("blind: each defect of the ninth sample differs from the right device", "[mutants]") {
-    check_differences({responder_differences, requester_differences, port_differences}, blind9());
+    check_differences({responder_differences, requester_differences, port_differences}, blind(9));
 }
 
 } // namespace veriroce::mutants::test::of_blind9

@@ -206,7 +206,7 @@ TEST_CASE("mutants: no packet brings a device down", "[mutants]") {
     constexpr int rounds = veriroce::test::kSanitized ? 8 : 60; // a QP does not live long here
     CAPTURE(seed);
     auto devices = all_and_lawful();
-    devices.insert(devices.end(), blind3().begin(), blind3().end());
+    devices.insert(devices.end(), blind(3).begin(), blind(3).end());
     for (const auto& mutant : devices) {
         CAPTURE(mutant.name);
         std::mt19937 random(seed);
