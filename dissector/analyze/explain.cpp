@@ -130,7 +130,7 @@ class Story {
         constexpr std::array<std::string_view, kVerdicts> kTexts{
             "{} for a reason that the packets do not show", "{} damaged (wrong ICRC)",
             "{} lost before the capture point", "{} overtaken by later packets",
-            "{} lost, damaged or overtaken behind the capture point"};
+            "{} lost, damaged or overtaken after the capture point"};
         std::string text;
         for (std::size_t i = kVerdicts; i-- > 0;) {
             if (counts[i] == 0) continue;

@@ -112,9 +112,8 @@ void put_losses(std::string& out, const Report& report) {
     for (std::size_t i = kVerdicts; i-- > 0;) {
         if (missed[i] == 0) continue;
         put(network, "{}{} {}", all == 0 ? "" : ", ", missed[i],
-            static_cast<Verdict>(i) == Verdict::Behind
-                ? "lost or overtaken behind the capture point"
-                : name_of(static_cast<Verdict>(i)));
+            static_cast<Verdict>(i) == Verdict::Behind ? "lost or overtaken after the capture point"
+                                                       : name_of(static_cast<Verdict>(i)));
         all += missed[i];
     }
     if (all == 0) network += "no receiver missed a packet";

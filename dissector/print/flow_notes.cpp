@@ -42,7 +42,7 @@ void append_repetition(std::string& out, const Dissection& d, const FlowFacts& f
         append<" [Duplicate{} {}]">(out, is_read(d) ? " READ of" : " of", facts.again_of);
     }
     if (facts.reordered) out += " [Reordered]";
-    if (facts.behind) out += " [Behind the first PSN seen]";
+    if (facts.behind) out += " [Before the first PSN seen]";
     if (facts.changed) out += " [Contents changed]";
     if (facts.gap > 0) {
         append<" [PSN gap: {}{} missing{}]">(out, facts.gap_at_most ? "at most " : "", facts.gap,
