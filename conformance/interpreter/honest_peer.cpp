@@ -185,9 +185,14 @@ std::optional<script::SendPacket> answer_to(const Objects& objects, const QpIden
                info.operation == wire::Operation::AtomicWrite) {
         answer.kind = script::Message::RdmaReadResponse;
         answer.fields.push_back({script::SpecialField::Length, expr_of(0), span});
+    } else if (info.operation == wire::Operation::CompareSwap ||
+               info.operation == wire::Operation::FetchAdd) {
+        answer.kind = script::Opcode{*wire::opcode_of(
+            wire::Service::Rc, wire::Operation::AtomicAcknowledge, wire::Position::Only)};
+        answer.fields.push_back({wire::Field::Original, expr_of(0), span});
     } else if (info.operation != wire::Operation::Send &&
                info.operation != wire::Operation::RdmaWrite) {
-        return std::nullopt; // an atomic: its answer is the script's to choose
+        return std::nullopt;
     }
     return answer;
 }

@@ -57,9 +57,10 @@ std::uint64_t code_of(wire::Mtu mtu) {
     return code;
 }
 
-// Whether a datagram of the DUT has come, be it to a wrong QP: what is wrong about it is for the
-// lines.
+// Whether a datagram of the DUT has come, be it to a wrong QP or UDP port: what is wrong about it
+// is for the lines.
 bool answered(const Record& record) {
+    if (record.to_another_port) return true;
     for (std::size_t i = 0; i < record.size(); ++i) {
         const Entry& entry = record[i];
         if (entry.from == Side::Dut && entry.packet &&

@@ -51,6 +51,9 @@ class Record {
     std::optional<std::size_t> stranger;
     // The latest frame of the DUT that no QP takes: too short, damaged, or to such a QPN.
     std::optional<std::size_t> astray;
+    // Whether the DUT has sent something to another UDP port than that of RoCEv2. It is not
+    // recorded.
+    bool to_another_port = false;
 
   private:
     std::uint64_t most_bytes_;

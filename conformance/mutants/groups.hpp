@@ -78,6 +78,8 @@ std::span<const Mutant> blind15_responder();
 std::span<const Mutant> blind15_requester();
 std::span<const Mutant> blind16_responder();
 std::span<const Mutant> blind16_requester();
+std::span<const Mutant> blind17_responder();
+std::span<const Mutant> blind17_requester();
 
 std::span<const Mutant> lawful_first();
 std::span<const Mutant> lawful_responder();
@@ -94,5 +96,7 @@ std::span<const Mutant> lawful_blind2_answers();
 std::span<const Mutant> lawful_blind2_requests();
 std::span<const Mutant> lawful_blind3();
 std::span<const Mutant> lawful_blind4();
+std::span<const Mutant> lawful_blind5_plain();
+std::span<const Mutant> lawful_blind5_traits();
 
 } // namespace veriroce::mutants

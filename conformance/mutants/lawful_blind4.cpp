@@ -630,7 +630,7 @@ void management_takes_its_time(const wire::Packet& packet, engine::OwnedDatagram
 }
 
 constexpr std::array kMutants{
-    Mutant{.name = "lawful_third_ack_tells_of_six_credits",
+    Mutant{.name = "third_ack_tells_of_six_credits",
            .rule = "ACK-10",
            .description = "One ACK for three requests that ask, or after 90 us; it tells of six "
                           "credits at most, and unasked when there are receives again.",
@@ -640,13 +640,13 @@ constexpr std::array kMutants{
                          .ack_delay = 90us,
                          .unsolicited_credits = true},
            .make_filter = make<EditsOutbound<tell_of_six_at_most>>},
-    Mutant{.name = "lawful_each_fifth_ack_has_a_ghost",
+    Mutant{.name = "each_fifth_ack_has_a_ghost",
            .rule = "ACK-04",
            .description = "Messages are acknowledged at their end whether they ask or not, and "
                           "each fifth ACK of a QP leaves twice, one right behind the other.",
            .behaviour = {.ack_policy = engine::AckPolicy::LastOfMessage},
            .make_filter = make<GhostOfEachFifthAck>},
-    Mutant{.name = "lawful_unasked_acks_at_each_fourth_psn",
+    Mutant{.name = "unasked_acks_at_each_fourth_psn",
            .rule = "ACK-02",
            .description = "A SEND or WRITE packet whose PSN is a multiple of four is acknowledged "
                           "without being asked; responses tell the MSN of when they leave, less "
@@ -654,35 +654,35 @@ constexpr std::array kMutants{
            .behaviour = {.first_msn = engine::FirstMsn::Old,
                          .response_msn = engine::ResponseMsn::Current},
            .make_filter = make<EditsInbound<ask_for_an_ack_at_each_fourth>>},
-    Mutant{.name = "lawful_old_msn_in_first_at_odd_psn",
+    Mutant{.name = "old_msn_in_first_at_odd_psn",
            .rule = "N-01",
            .description = "The FIRST response of a READ with an odd PSN carries the MSN before the "
                           "READ, with an even one the MSN that counts it; ACKs wait 60 us for "
                           "more.",
            .behaviour = {.ack_policy = engine::AckPolicy::Delayed, .ack_delay = 60us},
            .make_filter = make<OldMsnInOddFirst>},
-    Mutant{.name = "lawful_acks_leave_each_40_us",
+    Mutant{.name = "acks_leave_each_forty_us",
            .rule = "ACK-12",
            .description = "ACKs and NAKs leave when a multiple of 40 us has come; READ responses "
                           "and atomic acknowledges at once, but not before the ACKs ahead of them.",
            .make_filter = make<SendsLater<OnTicks>>},
-    Mutant{.name = "lawful_context_is_cold_after_a_millisecond",
+    Mutant{.name = "context_is_cold_after_a_millisecond",
            .rule = "TMO-07",
            .description = "The first request that comes to a QP after a millisecond without any is "
                           "looked at 60 us later, and those behind it after it.",
            .make_filter = make<FetchesColdContexts>},
-    Mutant{.name = "lawful_first_request_waits_for_doorbells",
+    Mutant{.name = "first_request_waits_for_doorbells",
            .rule = "TMO-01",
            .description = "The first packet of a message after a pause of 20 us leaves 6 us later, "
                           "the others at once; the ACK timer is 2 T, and AckReq comes every ten "
                           "packets.",
            .behaviour = {.ack_request_every = 10, .timeout_sixteenths = 32},
            .make_filter = make<SendsLater<DoorbellsInBatches>>},
-    Mutant{.name = "lawful_loss_draws_cnp_and_late_nak",
+    Mutant{.name = "loss_draws_cnp_and_late_nak",
            .rule = "CNP-05",
            .description = "A gap draws a CNP, and the sequence NAK leaves 40 us after it was due.",
            .make_filter = make_chain<NotifiesOfLoss, SendsLater<NaksWait>>},
-    Mutant{.name = "lawful_late_cnps_by_address",
+    Mutant{.name = "late_cnps_by_address",
            .rule = "CNP-04",
            .description = "One CNP in 300 us for each address, 25 us after the mark, and none for "
                           "marks on responses.",
@@ -690,7 +690,7 @@ constexpr std::array kMutants{
                                                          .interval = 300us,
                                                          .for_responses = false}}},
            .make_filter = make<EditsSentDatagram<cnps_are_late>>},
-    Mutant{.name = "lawful_reaction_point_with_bare_acks",
+    Mutant{.name = "reaction_point_with_bare_acks",
            .rule = "CA17-45",
            .description = "A reaction point that cuts its rate once in 80 us at most and sends "
                           "requests and READ responses as ECT(0), but ACKs as not ECT.",
@@ -699,41 +699,41 @@ constexpr std::array kMutants{
                                                                .min_rate = 1'000'000'000,
                                                                .cut_interval = 80us}}}},
            .make_filter = make<EditsSentDatagram<acknowledges_are_not_ect>>},
-    Mutant{.name = "lawful_read_retry_begins_at_a_piece_of_four",
+    Mutant{.name = "read_retry_begins_at_a_piece_of_four",
            .rule = "REQ-09",
            .description = "A READ that was partly answered is asked for again from the last packet "
                           "at or before the first missing one that is a multiple of four in it.",
            .make_filter = make<RestartsReadsAtPieces>},
-    Mutant{.name = "lawful_read_tail_goes_on_at_odd_psn",
+    Mutant{.name = "read_tail_goes_on_at_odd_psn",
            .rule = "RDR-06",
            .description = "The repeated tail of a READ goes on with MIDDLE or LAST at an odd PSN, "
                           "and begins with FIRST or ONLY at an even one.",
            .make_filter = make<ContinuesAtOddPsns>},
-    Mutant{.name = "lawful_requester_page_of_32_psns",
+    Mutant{.name = "requester_has_a_page_of_psns",
            .rule = "REQ-02",
            .description = "No packet goes whose PSN is in another block of 32 than the oldest one "
                           "that is not acknowledged.",
            .checks = engine::kStandardChecks.with(SendCheck::Window, within_one_page)},
-    Mutant{.name = "lawful_each_sixteenth_message_waits",
+    Mutant{.name = "each_sixteenth_message_waits",
            .rule = "REQ-28",
            .description = "Each sixteenth message, and each READ of more than 16 packets, begins "
                           "when nothing is outstanding; AckReq comes every five packets.",
            .checks = engine::kStandardChecks.with(SendCheck::Fence, fence_at_each_sixteenth)
                          .with(SendCheck::Window, long_reads_alone),
            .behaviour = {.ack_request_every = 5}},
-    Mutant{.name = "lawful_atomics_wait_and_odd_qps_are_narrow",
+    Mutant{.name = "atomics_wait_and_odd_qps_are_narrow",
            .rule = "REQ-27",
            .description = "An atomic goes when no READ or atomic is outstanding; QPs with an odd "
                           "number have 8 packets on their way, the others 256.",
            .checks = engine::kStandardChecks.with(SendCheck::RdAtomic, atomics_wait_for_all)
                          .with(SendCheck::Window, window_by_qp)},
-    Mutant{.name = "lawful_fields_are_logarithms",
+    Mutant{.name = "fields_are_logarithms",
            .rule = "REQ-27",
            .description = "max_rd_atomic is rounded down to a power of two, max_dest_rd_atomic up, "
                           "and an odd timeout code is the next even one at 1.25 times its value.",
            .behaviour = {.timeout_sixteenths = 20},
            .make_filter = make<LogarithmicFields>},
-    Mutant{.name = "lawful_rnr_wait_doubles",
+    Mutant{.name = "rnr_wait_doubles",
            .rule = "RNR-08",
            .description = "The requester waits longer after each RNR NAK in a row, four times as "
                           "long as asked at most, and then sends one message; the responder "
@@ -741,7 +741,7 @@ constexpr std::array kMutants{
            .checks = engine::kStandardChecks.with(RequestCheck::ReceiveReady, early_resend_by_psn),
            .behaviour = {.after_rnr = engine::AfterRnr::OneMessage},
            .make_filter = make<WaitsLongerEachTime>},
-    Mutant{.name = "lawful_short_of_atomic_resources",
+    Mutant{.name = "short_of_atomic_resources",
            .rule = "RNR-03",
            .description = "Each fourth atomic draws an RNR NAK once, and so does each above "
                           "max_dest_rd_atomic; a READ too many is an invalid request.",
@@ -749,7 +749,7 @@ constexpr std::array kMutants{
            .checks = engine::kStandardChecks.with(RequestCheck::ReplyResources,
                                                   atomics_too_many_come_again),
            .make_filter = make<LacksResources<is_atomic_opcode, 4, 1>>},
-    Mutant{.name = "lawful_key_first_for_immediate_and_swap",
+    Mutant{.name = "key_first_for_immediate_and_swap",
            .rule = "KEY-10",
            .description = "A bad key is told before the missing receive of a WRITE with immediate "
                           "data and before the alignment of a COMPARE & SWAP, else last; the "
@@ -758,7 +758,7 @@ constexpr std::array kMutants{
                engine::kStandardChecks.with(RequestCheck::ReceiveReady, key_before_receive_of_write)
                    .with(RequestCheck::AtomicAlignment, key_before_alignment_of_swap),
            .behaviour = {.refused_immediate = engine::RefusedImmediate::AccessError}},
-    Mutant{.name = "lawful_long_write_is_ranged_by_packet",
+    Mutant{.name = "long_write_is_ranged_by_packet",
            .rule = "KEY-06",
            .description = "The range of a WRITE of more than four packets is looked at packet by "
                           "packet, too many bytes are seen at odd PSNs or at the end, and what "
@@ -768,7 +768,7 @@ constexpr std::array kMutants{
            .behaviour = {.write_excess = engine::WriteExcess::AtLast,
                          .oversize_nak = engine::OversizeNak::RemoteAccess,
                          .refused_data = engine::RefusedData::AsFits}},
-    Mutant{.name = "lawful_malformed_requests_shrugged_off",
+    Mutant{.name = "malformed_requests_shrugged_off",
            .rule = "BTH-12",
            .description = "More pad than bytes is dropped at odd PSNs and NAKed at even ones, an "
                           "atomic with payload is dropped, and so is a PSN within two of the "
@@ -776,7 +776,7 @@ constexpr std::array kMutants{
            .checks = engine::kStandardChecks.with(RequestCheck::PadCount, excess_pad_by_psn)
                          .with(RequestCheck::PayloadLength, payload_of_atomics_is_silent)
                          .with(RequestCheck::ExpectedPsn, opposite_psns_are_neither)},
-    Mutant{.name = "lawful_short_duplicates_ignored",
+    Mutant{.name = "short_duplicates_ignored",
            .rule = "RSP-11",
            .description = "A duplicate of one packet without AckReq is ignored; any other SEND or "
                           "WRITE is answered by the READ response or atomic acknowledge that came "
@@ -784,7 +784,7 @@ constexpr std::array kMutants{
            .checks = engine::kStandardChecks.with(RequestCheck::ExpectedPsn,
                                                   short_duplicates_are_ignored),
            .behaviour = {.duplicate_answer = engine::DuplicateAnswer::ResendReadResponse}},
-    Mutant{.name = "lawful_deep_memory_of_reads",
+    Mutant{.name = "deep_memory_of_reads",
            .rule = "RDR-08",
            .description = "Five READs or atomics more than agreed are remembered, a duplicate "
                           "brings the answers behind it again, one with other operands the saved "
@@ -794,45 +794,44 @@ constexpr std::array kMutants{
                          .duplicate_resends_later = true,
                          .remembered_extra = 5,
                          .lost_key = engine::LostKey::NakRemoteOperational}},
-    Mutant{.name = "lawful_bad_response_judged_by_place",
+    Mutant{.name = "bad_response_judged_by_place",
            .rule = "REQ-21",
            .description = "A READ response of the wrong length is dropped inside a message and an "
                           "error at its end; an atomic acknowledge for another request is an "
                           "error, a READ response for one is ignored.",
            .checks = engine::kStandardChecks.with(ResponseCheck::ReadLength, bad_length_by_place)
                          .with(ResponseCheck::FitsRequest, stray_atomic_answer_is_bad)},
-    Mutant{.name = "lawful_msn_beyond_ssn_is_dropped",
+    Mutant{.name = "msn_beyond_ssn_is_dropped",
            .rule = "REQ-05",
            .description = "A response whose MSN counts more messages than were begun is dropped; "
                           "a second sequence NAK begins the retry again.",
            .checks =
                engine::kStandardChecks.with(ResponseCheck::Window, msn_of_no_message_is_dropped),
            .behaviour = {.repeated_nak = engine::RepeatedNak::Restarts}},
-    Mutant{.name = "lawful_four_ports_for_a_qp",
+    Mutant{.name = "four_ports_for_a_qp",
            .rule = "ENC-02",
            .description = "Requests take one of four source ports, another one each four packets, "
                           "and READ responses one of two; ACKs keep one.",
            .traits = "multipath",
            .behaviour = {.source_port = engine::SourcePort::QpnHash},
            .make_filter = make<EditsSentDatagram<from_several_ports>>},
-    Mutant{.name = "lawful_class_for_data_and_class_for_acks",
+    Mutant{.name = "class_for_data_and_class_for_acks",
            .rule = "ENC-12",
            .description = "The port sends requests and READ responses with DSCP 26 and ACKs and "
                           "atomic acknowledges with DSCP 46, whatever the address vector says.",
            .traits = "dscp_overridden",
            .make_filter = make<EditsSentDatagram<classes_of_the_port>>},
-    Mutant{.name = "lawful_flow_label_and_udp_checksum",
+    Mutant{.name = "flow_label_and_udp_checksum",
            .rule = "ENC-04",
            .description = "IPv6 packets have a flow label of their QP and a right UDP checksum; "
                           "IPv4 packets have the PSN as identification, and at odd PSNs a right "
                           "UDP checksum.",
            .make_filter = make<FillsOuterHeaders>},
-    Mutant{.name = "lawful_soft_device_without_migration",
+    Mutant{.name = "soft_device_without_migration",
            .rule = "BTH-15",
            .description = "A software device: MigReq 0, one ACK for all that waits, 128 packets on "
                           "their way with AckReq every 16, a repeated READ's tail goes on, a port "
                           "from the QP's number.",
-           .lacks = "apm",
            .behaviour = {.ack_policy = engine::AckPolicy::Coalesced,
                          .partial_read_reply = engine::PartialReadReply::MiddleOrLast,
                          .ack_request_every = 16,
@@ -840,7 +839,7 @@ constexpr std::array kMutants{
                          .timeout_sixteenths = 18,
                          .source_port = engine::SourcePort::QpnHash},
            .make_filter = make<SendsNoMigReq>},
-    Mutant{.name = "lawful_timer_adapts_and_probes",
+    Mutant{.name = "timer_adapts_and_probes",
            .rule = "TMO-08",
            .description = "The ACK timer begins with 600 us and doubles up to T and beyond; after "
                           "a loss one packet goes, and the next when that is acknowledged.",
@@ -848,7 +847,7 @@ constexpr std::array kMutants{
            .behaviour = {.after_loss = engine::AfterLoss::OnePacket,
                          .timeout_grows = true,
                          .adaptive_timeout = 600us}},
-    Mutant{.name = "lawful_own_timer_and_whole_reads",
+    Mutant{.name = "own_timer_and_whole_reads",
            .rule = "TMO-01",
            .description = "The ACK timer is 9 ms whatever is configured, a READ is asked for again "
                           "as a whole, its responses of the wrong length are dropped, and an RNR "
@@ -858,7 +857,7 @@ constexpr std::array kMutants{
                          .bad_read_length = engine::BadReadLength::Dropped,
                          .fixed_timeout = 9ms,
                          .rnr_wait_sixteenths = 24}},
-    Mutant{.name = "lawful_late_host_and_slow_management",
+    Mutant{.name = "late_host_and_slow_management",
            .rule = "CM-01",
            .description = "Completions are seen 250 us late, memory 120 us, events 1.5 ms; QP 1 "
                           "refuses after 1.2 ms and answers else after 0.3 ms; SQD carries out all "

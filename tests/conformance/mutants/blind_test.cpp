@@ -38,6 +38,7 @@ TEST_CASE("blind: no sample has lost a defect", "[mutants]") {
     CHECK(mutants::blind(14).size() == 56);
     CHECK(mutants::blind(15).size() == 56);
     CHECK(mutants::blind(16).size() == 56);
+    CHECK(mutants::blind(17).size() == 56);
 }
 
 TEST_CASE("blind: each defect has a name that no other has, and is found by it", "[mutants]") {
