@@ -21,10 +21,9 @@ using script::SpecialField;
 using wire::Field;
 
 constexpr std::size_t kMostHexBytes = 16; // bytes that a difference shows
-// TMO-08: NVIDIA's adaptive retransmission begins at about 2 ms; that of a device which says that
-// its timer is its own may begin sooner.
+// TMO-08: NVIDIA's adaptive retransmission begins at about 2 ms. That of a device which says that
+// its timer is its own may begin at any time.
 constexpr wire::Duration kLeastAdaptiveTimeout = std::chrono::milliseconds(1);
-constexpr wire::Duration kLeastOwnTimeout = std::chrono::microseconds(100);
 
 std::optional<Acknowledgement> acknowledgement_of(const wire::Packet& packet) {
     if (packet.info().operation != wire::Operation::Acknowledge) return std::nullopt;
@@ -387,9 +386,8 @@ bool is_early_resend(const Entry& entry, const MatchContext& context) {
     if (!context.early_resends || !entry.packet || entry.lost() || !entry.sent_before) return false;
     const wire::OpcodeInfo& info = entry.packet->info();
     if (info.service != wire::Service::Rc || !info.request() || context.timeout == 0) return false;
-    const wire::Duration least =
-        context.environment.early_ack_timer() ? kLeastOwnTimeout : kLeastAdaptiveTimeout;
-    if (entry.at.latest - entry.sent_before->earliest < least) return false;
+    const bool at_once = entry.at.latest - entry.sent_before->earliest < kLeastAdaptiveTimeout;
+    if (at_once && !context.environment.early_ack_timer()) return false;
     return !entry.answered ||
            entry.at.earliest <= entry.answered->at.latest + context.environment.round_trip_p99;
 }

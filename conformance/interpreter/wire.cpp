@@ -178,9 +178,8 @@ std::optional<std::vector<fault::Emission>> Wire::fault(const CaseQp& qp, Entry&
 
 void Wire::hear(wire::Bytes bytes, Interval at) {
     Entry heard = parsed(Side::Dut, {bytes.begin(), bytes.end()}, at);
-    // Where nothing but the DUT sends, this is a packet of its own (ENC-01).
-    const bool alone = environment_.path_delay.has_value();
-    if (alone && heard.refusal == wire::FrameError::NotRoce) record_.to_another_port = true;
+    // On a real link no frame to another port comes this far.
+    if (heard.refusal == wire::FrameError::NotRoce) record_.to_another_port = true;
     const bool of_dut = (heard.frame.ipv4 || heard.frame.ipv6) &&
                         heard.frame.envelope().source == environment_.dut_address;
     if (!of_dut) return;

@@ -963,7 +963,7 @@ constexpr std::array kMutants{
                           "reserved bits before the PSN set.",
            .make_filter = make<CarryInReservedBits>},
     // Errors and what is sent again
-    Mutant{.name = "read_retry_loses_address_carry",
+    Mutant{.name = "read_rest_asked_4_gib_too_low",
            .rule = "REQ-10",
            .description = "A READ that asks again for its rest behind a border of 4 GiB names an "
                           "address 4 GiB too low.",
@@ -998,7 +998,7 @@ constexpr std::array kMutants{
            .rule = "STA-07",
            .description = "BIND_MW and LOCAL_INV that are flushed give no completion.",
            .make_filter = make<LocalWorkNotFlushed>},
-    Mutant{.name = "late_read_response_written",
+    Mutant{.name = "late_response_of_newest_read_written",
            .rule = "N-38",
            .description = "A response of the newest READ that comes again after its completion is "
                           "written to the host's memory.",
@@ -1015,7 +1015,7 @@ constexpr std::array kMutants{
            .description = "A request of the peer's makes a QP that waits after an RNR NAK send "
                           "the refused packet at once.",
            .make_filter = make<RequestEndsRnrWait>},
-    Mutant{.name = "ack_behind_atomic_completes_it",
+    Mutant{.name = "ack_behind_atomic_gives_stale_result",
            .rule = "REQ-08",
            .description = "An ACK of a later request completes an atomic that was not answered, "
                           "with a stale result.",
