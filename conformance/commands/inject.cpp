@@ -36,13 +36,14 @@ constexpr wire::Duration kRedraw = std::chrono::seconds(1);
 constexpr std::size_t kTableLines = 12;
 
 Accepted<script::InjectionPlan> read_plan(const std::string& path) {
-    std::expected<std::string, std::string> text;
     const auto library = inject::library_plan(path);
-    if (library && !std::filesystem::exists(path)) {
-        text = std::string(library->text);
-    } else {
-        text = read_text(path);
+    const bool file = std::filesystem::exists(path);
+    if (!file && !library) {
+        return misused(fmt::format("there is no file and no plan {}; 'veriroce inject "
+                                   "--list-plans' shows the plans",
+                                   wire::safe_text(path)));
     }
+    const auto text = file ? read_text(path) : std::string(library->text);
     if (!text) return unable(text.error());
     auto plan = script::load_injection(path, *text);
     if (!plan) return misused(plan.error().front().text(path));
