@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <span>
 #include <utility>
 
 #include <fmt/format.h>
@@ -469,8 +470,14 @@ void gap(Sketch& sketch, Qp& qp) {
         expect(sketch, qp, 60,
                fmt::format("{}NAK psn={} code=PSN_SEQUENCE", expects(qp), expected));
         // Of what is sent again another one is lost. An RNR NAK for the first may come instead.
-        if (most > 1 && sketch.percent(30)) {
-            const std::size_t from = 1 + sketch.random().below(most - 1);
+        const std::size_t from =
+            most > 1 && sketch.percent(30) ? 1 + sketch.random().below(most - 1) : 0;
+        const auto takes_room = [](const std::string& line) {
+            return line.contains("READ_REQUEST") || line.contains("COMPARE_SWAP") ||
+                   line.contains("FETCH_ADD");
+        };
+        const auto open = std::ranges::count_if(std::span(packets).first(from), takes_room);
+        if (from > 0 && std::cmp_less_equal(open, sketch.reach().reads)) {
             lose(from, from + 1);
             // The NAK acknowledges what is before it.
             const auto is_early = [&](const std::string& line) {

@@ -223,11 +223,11 @@ Task<Met<bool>> act_as_peer(Interpreter& interpreter, std::span<Awaited> open) {
     co_return true;
 }
 
-// A dialogue cannot know how long its lines take: each RNR NAK that the tester obeys takes time,
-// and some devices have timers of their own.
+// A dialogue cannot know how long its lines take: each RNR NAK that the tester obeys takes time, so
+// does each reconnect, and some devices have timers of their own.
 bool may_be_late(Interpreter& interpreter) {
     const auto waited = [](const auto& one) { return one.second.refusals > 0; };
-    return interpreter.environment().early_ack_timer() ||
+    return interpreter.environment().early_ack_timer() || !interpreter.objects().past.empty() ||
            std::ranges::any_of(interpreter.objects().qps, waited);
 }
 
