@@ -39,9 +39,9 @@ Accepted<script::InjectionPlan> read_plan(const std::string& path) {
     const auto library = inject::library_plan(path);
     const bool file = std::filesystem::exists(path);
     if (!file && !library) {
-        return misused(fmt::format("there is no file and no plan {}; 'veriroce inject "
-                                   "--list-plans' shows the plans",
-                                   wire::safe_text(path)));
+        return unable(fmt::format("there is no file and no plan {}; 'veriroce inject "
+                                  "--list-plans' shows the plans",
+                                  wire::safe_text(path)));
     }
     const auto text = file ? read_text(path) : std::string(library->text);
     if (!text) return unable(text.error());

@@ -570,7 +570,9 @@ TEST_CASE("errors: inject", "[program]") {
     place.write("notes.txt", "these are my notes\n");
     const std::vector<Row> rows{
         {"veriroce inject va off --plan missing.faults",
-         "veriroce: missing.faults: No such file or directory", tool},
+         "veriroce: there is no file and no plan missing.faults; 'veriroce inject --list-plans' "
+         "shows the plans",
+         tool},
         {"veriroce inject va off --plan bad.faults",
          "veriroce: bad.faults:2:8: unknown expectation 'miracle'\n    expect miracle\n"
          "           ^^^^^^^"},
