@@ -20,6 +20,7 @@
 #include "conformance/interpreter/record.hpp"
 #include "conformance/interpreter/regions.hpp"
 #include "conformance/interpreter/story.hpp"
+#include "conformance/interpreter/walk.hpp"
 #include "conformance/interpreter/wire.hpp"
 #include "conformance/model/packets.hpp"
 #include "conformance/model/shadow.hpp"
@@ -104,12 +105,26 @@ void hold_to_window(const Objects& objects, Met<>& outcome) {
     }
 }
 
+// Whether a line expects that retries are used up.
+bool expects_to_give_up(const script::Block& body) {
+    const auto given_up = [](const script::StatusMatch& one) {
+        const auto* status = std::get_if<engine::WcStatus>(&one);
+        return status != nullptr && *status == engine::WcStatus::RetryExcErr;
+    };
+    bool found = false;
+    each_command<script::Done>(body, [&](const script::Done& done, Span /*span*/) {
+        found = found || std::ranges::any_of(done.statuses, given_up);
+    });
+    return found;
+}
+
 // TMO-05: a DUT with a timer of its own ends a request that the case leaves unanswered for longer:
 // the case says nothing about it.
 void hold_to_dut_timer(Interpreter& interpreter, Met<>& outcome) {
     const bool failed = !outcome && (outcome.error().verdict == Verdict::Fail ||
                                      outcome.error().verdict == Verdict::Warn);
     if (!failed || !interpreter.environment().early_ack_timer()) return;
+    if (expects_to_give_up(interpreter.run().body)) return;
     for (const auto& [name, qp] : interpreter.objects().qps) {
         if (!retries_used_up(interpreter.record(), qp)) continue;
         Unmet& unmet = outcome.error();

@@ -122,6 +122,23 @@ TEMPLATE_TEST_CASE_SIG("suite: no case fails on three lawful oddities at once", 
     blames_no_three(seed, over_both());
 }
 
+// TMO-05: the case cannot hold such a device to what comes later, unless it is about giving up.
+TEST_CASE("suite: a device whose own timer gives up is not held to an answer that comes later",
+          "[suite][mutants][TMO-05]") {
+    const auto oddity = mutants::find("own_timer_and_whole_reads");
+    REQUIRE(oddity.has_value());
+    const auto verdict = [&](const std::string& end) {
+        return play_script("rule REQ-03\ntitle \"t\"\nrole requester\nqp retry_cnt=7\n\n"
+                           "dut post SEND id=1\n< SEND_ONLY psn=0\nwait 300ms\n" +
+                               end,
+                           engine_of(*oddity))
+            .verdict;
+    };
+    CHECK(verdict("> ACK psn=0\ndut done send id=1\n") == Verdict::Skip);
+    CHECK(verdict("dut done send id=1 status=RETRY_EXC_ERR\n") == Verdict::Pass);
+    CHECK(verdict("dut done send id=1 status=RETRY_EXC_ERR\ndut state RTS\n") == Verdict::Fail);
+}
+
 // Hidden: of ODDITIES="credits_reported acks_sent_twice" what each run says that does not pass.
 TEST_CASE("survey: what runs say of a lawful oddity", "[.survey]") {
     const char* names = std::getenv("ODDITIES");
