@@ -79,29 +79,33 @@ Verdict verdict_of(script::Level level) {
     return Verdict::Fail;
 }
 
+bool speaks_against(const Met<>& outcome) {
+    return !outcome &&
+           (outcome.error().verdict == Verdict::Fail || outcome.error().verdict == Verdict::Warn);
+}
+
+// The case is not for this DUT after all.
+void say_nothing(Met<>& outcome, std::string why) {
+    Unmet& unmet = outcome.error();
+    unmet.verdict = Verdict::Skip;
+    unmet.finding = {
+        .kind = FindingKind::Unsupported, .line = unmet.finding.line, .detail = std::move(why)};
+}
+
 // A packet of ours left late, so a case about time did not test the time that its script names.
 void hold_to_own_times(Interpreter& interpreter, Met<>& outcome) {
-    const bool failed = !outcome && (outcome.error().verdict == Verdict::Fail ||
-                                     outcome.error().verdict == Verdict::Warn);
-    if (!failed && !(outcome && interpreter.script().tagged("timing"))) return;
+    if (!speaks_against(outcome) && !(outcome && interpreter.script().tagged("timing"))) return;
     if (auto late = interpreter.clock().own_lateness()) become_error(outcome, std::move(*late));
 }
 
 // REQ-02: a case that needs more requests outstanding than the DUT sends says nothing about it.
 void hold_to_window(const Objects& objects, Met<>& outcome) {
-    const bool failed = !outcome && (outcome.error().verdict == Verdict::Fail ||
-                                     outcome.error().verdict == Verdict::Warn);
-    if (!failed) return;
+    if (!speaks_against(outcome)) return;
     for (const auto& [name, qp] : objects.qps) {
         if (!qp.window.helped) continue;
-        Unmet& unmet = outcome.error();
-        unmet.verdict = Verdict::Skip;
-        unmet.finding = {.kind = FindingKind::Unsupported,
-                         .line = unmet.finding.line,
-                         .detail = fmt::format("needs more requests outstanding: the DUT waits for "
-                                               "an answer after {}",
-                                               qp.window.answered)};
-        return;
+        return say_nothing(outcome, fmt::format("needs more requests outstanding: the DUT waits "
+                                                "for an answer after {}",
+                                                qp.window.answered));
     }
 }
 
@@ -121,19 +125,14 @@ bool expects_to_give_up(const script::Block& body) {
 // TMO-05: a DUT with a timer of its own ends a request that the case leaves unanswered for longer:
 // the case says nothing about it.
 void hold_to_dut_timer(Interpreter& interpreter, Met<>& outcome) {
-    const bool failed = !outcome && (outcome.error().verdict == Verdict::Fail ||
-                                     outcome.error().verdict == Verdict::Warn);
-    if (!failed || !interpreter.environment().early_ack_timer()) return;
+    if (!speaks_against(outcome) || !interpreter.environment().early_ack_timer()) return;
     if (expects_to_give_up(interpreter.run().body)) return;
-    for (const auto& [name, qp] : interpreter.objects().qps) {
-        if (!retries_used_up(interpreter.record(), qp)) continue;
-        Unmet& unmet = outcome.error();
-        unmet.verdict = Verdict::Skip;
-        unmet.finding = {.kind = FindingKind::Unsupported,
-                         .line = unmet.finding.line,
-                         .detail = "needs a longer ACK timer: by its own the DUT gave up a "
-                                   "request that had no answer yet"};
-        return;
+    const bool gave_up = std::ranges::any_of(interpreter.objects().qps, [&](const auto& one) {
+        return retries_used_up(interpreter.record(), one.second);
+    });
+    if (gave_up) {
+        say_nothing(outcome, "needs a longer ACK timer: by its own the DUT gave up a request that "
+                             "had no answer yet");
     }
 }
 
