@@ -788,7 +788,7 @@ constexpr std::array kMutants{
            .rule = "RDR-08",
            .description = "Five READs or atomics more than agreed are remembered, a duplicate "
                           "brings the answers behind it again, one with other operands the saved "
-                          "value, and a gap after a duplicate is NAKed anew.",
+                          "value, and a gap after a duplicate is NAKed again.",
            .behaviour = {.duplicate_rearms_nak = true,
                          .other_atomic = engine::OtherAtomic::SavedAnswer,
                          .duplicate_resends_later = true,

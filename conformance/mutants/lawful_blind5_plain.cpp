@@ -756,7 +756,7 @@ constexpr std::array kDevices{
     Mutant{.name = "slow_to_acknowledge_after_a_pause",
            .rule = "ACK-12",
            .description = "After a millisecond without responses an acknowledge takes 40 us; each "
-                          "end of a message is acknowledged, even if nobody asked.",
+                          "end of a message is acknowledged, asked for or not.",
            .behaviour = {.ack_policy = engine::AckPolicy::LastOfMessage},
            .make_filter = make<SendsLater<SlowAfterIdle>>},
     Mutant{.name = "naks_leave_late_and_acks_merge",

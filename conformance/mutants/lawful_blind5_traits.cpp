@@ -540,7 +540,7 @@ constexpr std::array kMutants{
            .rule = "TMO-08",
            .description = "Where T is longer than 20 ms, resends after 20 ms, 40 ms and so on up "
                           "to T, and then after 2 T, 4 T and so on; every sequence NAK starts the "
-                          "resending anew.",
+                          "resending again.",
            .traits = "adaptive_retransmission",
            .behaviour = {.repeated_nak = RepeatedNak::Restarts,
                          .timeout_grows = true,
@@ -549,7 +549,7 @@ constexpr std::array kMutants{
     // "one ACK for many"; ACK-05 and nothing else says when a completion must be seen.
     Mutant{.name = "own_timer_of_100_ms_and_late_acks",
            .rule = "TMO-01",
-           .description = "The ACK timer takes 100 ms whatever its code is; ACKs wait 30 us for "
+           .description = "The ACK timer takes 100 ms with every code; ACKs wait 30 us for "
                           "more to acknowledge, and completions 40 us.",
            .traits = "ack_timer_ignored",
            .behaviour = {.ack_policy = AckPolicy::Delayed,
@@ -559,7 +559,7 @@ constexpr std::array kMutants{
     // As above; "Later intervals may grow"; REQ-09 as in the first device.
     Mutant{.name = "own_timer_from_2_ms_that_doubles",
            .rule = "TMO-01",
-           .description = "The ACK timer starts at 2 ms whatever its code is and doubles at each "
+           .description = "The ACK timer starts at 2 ms with every code and doubles at each "
                           "timeout; a READ is asked for again as a whole.",
            .traits = "ack_timer_ignored adaptive_retransmission",
            .behaviour = {.read_restart = ReadRestart::WholeRead,
@@ -621,7 +621,7 @@ constexpr std::array kMutants{
     Mutant{.name = "read_responses_wait_for_a_gap",
            .rule = "REQ-09",
            .description = "READ responses behind a gap are kept and used when the missing one "
-                          "comes, which is asked for after 1 ms; requests ahead wait likewise, "
+                          "comes, which is asked for after 1 ms; requests ahead wait, too, "
                           "16 PSNs at most.",
            .traits = "out_of_order selective_repeat adaptive_retransmission",
            .checks = engine::kStandardChecks.with(RequestCheck::ExpectedPsn, no_nak_for_a_gap),
@@ -721,8 +721,8 @@ constexpr std::array kMutants{
     Mutant{.name = "keeps_two_requests_from_reset_with_its_own_timer",
            .rule = "STA-01",
            .description = "Two requests that come in RESET or INIT are kept and carried out in RTR "
-                          "when the next packet comes; the ACK timer takes 60 ms whatever its code "
-                          "is, and events come 200 us late.",
+                          "when the next packet comes; the ACK timer takes 60 ms with every code, "
+                          "and events come 200 us late.",
            .traits = "buffers_before_rtr ack_timer_ignored",
            .behaviour = {.fixed_timeout = milliseconds(60)},
            .make_filter = make_chain<KeepsEarly<2, true>, HostLate<0, 0, 200>>},
