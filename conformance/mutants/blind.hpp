@@ -28,6 +28,19 @@ inline void store_icrc_over(std::uint32_t bits, wire::MutableBytes frame,
     wire::store_icrc(frame.subspan(outer.icrc_at, wire::kIcrcBytes), wire::icrc_unmasked(covered));
 }
 
+// BTH-01, BTH-07, ENC-14: what a right device compares before it takes a packet for this QP's. The
+// states, the service and the VLAN are for the caller.
+inline bool of_this_connection(const engine::QpReport& report, const Passage& passage) {
+    const wire::Bth& bth = passage.packet.bth;
+    const auto& attributes = report.attributes;
+    const std::uint16_t ours = attributes.pkey.value_or(bth.pkey).value;
+    const bool member =
+        ((ours ^ bth.pkey.value) & 0x7FFF) == 0 && ((ours | bth.pkey.value) & 0x8000) != 0;
+    return bth.version == 0 && member && attributes.address &&
+           attributes.address->destination == passage.envelope.source &&
+           attributes.address->source == passage.envelope.destination;
+}
+
 // Only the short form of the header goes through the byte swap.
 inline void swap_immediate_of_long_write(wire::Packet& packet) {
     const wire::OpcodeInfo& info = packet.info();

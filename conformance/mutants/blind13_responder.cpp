@@ -34,14 +34,8 @@ using wire::Service;
 template <typename Qp>
 bool heard(const Qp& qp, const Passage& passage, Service service) {
     const wire::Packet& packet = passage.packet;
-    const auto& attributes = qp.report.attributes;
-    const std::uint16_t ours = attributes.pkey.value_or(packet.bth.pkey).value;
-    const std::uint16_t theirs = packet.bth.pkey.value;
-    const bool member = ((ours ^ theirs) & 0x7FFF) == 0 && ((ours | theirs) & 0x8000) != 0;
     return engine::receives(qp.report.state) && packet.info().service == service &&
-           packet.bth.version == 0 && member && attributes.address &&
-           attributes.address->destination == passage.envelope.source &&
-           attributes.address->source == passage.envelope.destination;
+           of_this_connection(qp.report, passage);
 }
 
 template <std::derived_from<Arrivals> Memory>

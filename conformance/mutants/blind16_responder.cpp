@@ -52,13 +52,8 @@ class WatchesResponder : public DmaFilter<Memory> {
     // BTH-01, BTH-07, ENC-14, STA-01, STA-07, N-07
     static bool hears(const Qp& qp, const Passage& passage) {
         const wire::Packet& packet = passage.packet;
-        const auto& own = qp.report.attributes;
-        const wire::Pkey pkey = own.pkey.value_or(packet.bth.pkey);
         return !qp.memory.dead && engine::receives(qp.report.state) && is_rc_request(packet) &&
-               packet.bth.version == 0 && ((pkey.value ^ packet.bth.pkey.value) & 0x7FFF) == 0 &&
-               ((pkey.value | packet.bth.pkey.value) & 0x8000) != 0 && own.address &&
-               own.address->destination == passage.envelope.source &&
-               own.address->source == passage.envelope.destination;
+               of_this_connection(qp.report, passage);
     }
 };
 

@@ -71,16 +71,11 @@ class LacksResources final : public QpFilter<Refusing> {
     // Only what a right device would take in (BTH-01, BTH-07, ENC-14).
     static bool acceptable(const Qp& qp, const Passage& passage) {
         const wire::Packet& packet = passage.packet;
-        const auto& attributes = qp.report.attributes;
-        const wire::Pkey pkey = attributes.pkey.value_or(packet.bth.pkey);
         const bool receives = qp.report.state == engine::QpState::Rtr ||
                               qp.report.state == engine::QpState::Rts ||
                               qp.report.state == engine::QpState::Sqd;
         return receives && packet.info().request() && packet.info().service == wire::Service::Rc &&
-               packet.bth.version == 0 && ((pkey.value ^ packet.bth.pkey.value) & 0x7FFF) == 0 &&
-               ((pkey.value | packet.bth.pkey.value) & 0x8000) != 0 && attributes.address &&
-               attributes.address->destination == passage.envelope.source &&
-               attributes.address->source == passage.envelope.destination;
+               of_this_connection(qp.report, passage);
     }
     static void refuse(Qp& qp, Passage& passage) {
         Refusing& memory = qp.memory;

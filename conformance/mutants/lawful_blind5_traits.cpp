@@ -50,10 +50,7 @@ bool by_path(const engine::QpReport& report, const wire::Envelope& envelope) {
 // BTH-01, BTH-07 and the above: what a right device looks at further.
 bool heard(const engine::QpReport& report, const Passage& passage) {
     const wire::Packet& packet = passage.packet;
-    const wire::Pkey pkey = report.attributes.pkey.value_or(packet.bth.pkey);
-    return listens(report.state) && of_rc(packet) && packet.bth.version == 0 &&
-           ((pkey.value ^ packet.bth.pkey.value) & 0x7FFF) == 0 &&
-           ((pkey.value | packet.bth.pkey.value) & 0x8000) != 0 &&
+    return listens(report.state) && of_rc(packet) && of_this_connection(report, passage) &&
            by_path(report, passage.envelope);
 }
 
