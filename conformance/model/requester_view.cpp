@@ -51,8 +51,13 @@ void RequesterView::note_response(const Qp& qp, const Packet& packet, std::int64
     ++evidence_.responses;
     evidence_.odd = evidence_.odd || !packet.sound() || !clear || (!plain && !data) ||
                     (has_aeth && reserved) || (data && refuses);
-    constexpr std::size_t kMostNaks = 256;
-    if (!plain || !refuses || evidence_.naks.size() == kMostNaks) return;
+    if (!plain || !refuses) return;
+    // Which of them count is no longer known.
+    constexpr std::size_t kMostNaks = 1024;
+    if (evidence_.naks.size() == kMostNaks) {
+        evidence_.odd = true;
+        return;
+    }
     // N-11: a READ or atomic before it must be answered first.
     const bool behind_open = std::ranges::any_of(qp.sends, [&](const SendWork& one) {
         return one.first < psn && !one.done && one.asks_for_response();

@@ -432,6 +432,17 @@ TEST_CASE("completions: an error of the peer needs its NAK", "[model][REQ-16][RN
     CHECK(refused.found() == "");
 }
 
+TEST_CASE("completions: a NAK counts behind any number of others", "[model][REQ-16][RNR-11]") {
+    for (const int many : {300, 2000}) {
+        OwnerScene scene = one_send();
+        for (int i = 0; i < many; ++i)
+            nak(scene, wire::Syndrome::rnr(1));
+        nak(scene, wire::Syndrome::nak(wire::NakCode::RemoteOperational));
+        scene.polled({failed(1, wire::WcStatus::RemOpErr)});
+        CHECK(scene.found() == "");
+    }
+}
+
 TEST_CASE("completions: an error is followed by flushes alone", "[model][STA-07]") {
     using enum wire::WcStatus;
     CHECK(after(two_sends(), {failed(1, RetryExcErr), failed(2, WrFlushErr)}) == "");
