@@ -14,6 +14,7 @@ namespace {
 
 constexpr wire::Duration kWait = std::chrono::milliseconds(3); // until a request has come
 constexpr int kMostTimeouts = 20;                              // until a device has given up
+constexpr wire::Duration kLongTimeout = std::chrono::milliseconds(200); // too long to be used up
 constexpr std::size_t kMostOpen = 12;     // requests that the tester has not answered
 constexpr std::size_t kMostChained = 24;  // of them in one chain
 constexpr std::uint32_t kMostPosted = 60; // of a QP; its queue holds 128
@@ -27,7 +28,7 @@ bool waits_for_packets(const Qp& qp) {
 std::string source_field(Sketch& sketch, const Qp& qp, std::uint64_t bytes, bool one_piece) {
     if (bytes == 0) return "len=0";
     if (!one_piece && sketch.features().pieces && bytes > 1 && sketch.percent(30)) {
-        const std::uint64_t first = 1 + sketch.random().below(bytes - 1);
+        const std::uint64_t first = sketch.split(bytes);
         return fmt::format("local=s{}[{} +{}],s{}[{} +{}]", qp.domain,
                            sketch.source(qp.domain, first), first, qp.domain,
                            sketch.source(qp.domain, bytes - first), bytes - first);
@@ -38,7 +39,7 @@ std::string source_field(Sketch& sketch, const Qp& qp, std::uint64_t bytes, bool
 std::string sink_field(Sketch& sketch, const Qp& qp, std::uint64_t bytes) {
     if (bytes == 0) return "len=0";
     const bool two = sketch.features().pieces && bytes > 1 && sketch.percent(30);
-    const std::uint64_t first = two ? 1 + sketch.random().below(bytes - 1) : bytes;
+    const std::uint64_t first = two ? sketch.split(bytes) : bytes;
     std::string field =
         fmt::format("local=k{}[{} +{}]", qp.domain, sketch.sink(qp.domain, first), first);
     if (two) {
@@ -83,11 +84,29 @@ std::string operand(Sketch& sketch, std::size_t room) {
     const std::uint64_t value =
         sketch.percent(50) ? sketch.random().pick(values) : sketch.random().next();
     std::string text = fmt::format("0x{:X}", value);
-    return text.size() <= room ? text : fmt::format("{}", value % 1000);
+    return text.size() <= room ? text : fmt::format("{}", value % (room == 0 ? 10 : 1000));
+}
+
+// REQ-31: the device took the data with the request. What the application then writes to the same
+// place, of which nobody else knows, is in no packet.
+void post_inline_and_write_over(Sketch& sketch, const Qp& qp, Asked& asked) {
+    const bool write = sketch.features().writes;
+    asked.name = write ? "RDMA_WRITE" : "SEND";
+    asked.takes_receive = !write;
+    asked.bytes = 1 + sketch.random().below(kInlineBytes);
+    const std::string piece =
+        fmt::format("k{}[{} +{}]", qp.domain, sketch.sink(qp.domain, asked.bytes), asked.bytes);
+    std::string line =
+        fmt::format("dut    post {}{} id={} local={}", of(qp), asked.name, asked.id, piece);
+    if (write) line += far_piece(sketch, asked.bytes, asked.offset);
+    sketch.say(line + " inline");
+    sketch.say(fmt::format("dut    write {} = random", piece));
 }
 
 void post_message(Sketch& sketch, const Qp& qp, Asked& asked) {
     const Features& features = sketch.features();
+    if (features.pieces && sketch.reach().inline_data && sketch.percent(8))
+        return post_inline_and_write_over(sketch, qp, asked);
     const bool write = features.writes && (!features.sends || sketch.percent(50));
     const bool immediate = features.immediate && sketch.percent(30);
     const bool invalidates = !write && !immediate && sketch.reach().windows && sketch.percent(15);
@@ -117,7 +136,7 @@ void post_atomic(Sketch& sketch, const Qp& qp, Asked& asked) {
     asked.bytes = 8;
     const bool add = sketch.percent(50);
     asked.name = add ? "FETCH_ADD" : "COMPARE_SWAP";
-    const std::uint64_t far = sketch.atomic_far();
+    const std::uint64_t far = sketch.far_word();
     const auto begin = [&](const std::string& local) {
         return fmt::format("dut    post {}{} id={} {} remote=r[{} +8] ", of(qp),
                            add ? "ATOMIC_FETCH_AND_ADD" : "ATOMIC_CMP_AND_SWP", asked.id, local,
@@ -142,7 +161,7 @@ void post_extension(Sketch& sketch, const Qp& qp, Asked& asked) {
     const std::string local =
         write ? fmt::format("local=s{}[{} +8] ", qp.domain, sketch.source(qp.domain, 8)) : "";
     std::string line = fmt::format("dut    post {}{} id={} {}remote=r[{} +8]", of(qp), asked.name,
-                                   asked.id, local, sketch.atomic_far());
+                                   asked.id, local, sketch.far_word());
     if (!write && sketch.percent(50))
         line +=
             fmt::format(" plt={} sel={}", 1 + sketch.random().below(3), sketch.random().below(2));
@@ -182,6 +201,13 @@ void post_chain(Sketch& sketch, Qp& qp) {
         qp.open.push_back(asked);
     }
     sketch.count(count * bytes);
+    if (!sketch.percent(40) || qp.open.size() != count) return;
+    // The last one is acknowledged, and all with it.
+    sketch.wait(kWait);
+    qp.known = qp.answers_known = false; // the device may not have sent it yet
+    sketch.say(fmt::format("{}ACK psn={}", sends(qp), qp.dut_psn - 1));
+    qp.open.clear();
+    qp.answered_at = sketch.now();
 }
 
 void post(Sketch& sketch, Qp& qp) {
@@ -360,6 +386,18 @@ void refuse_for_now(Sketch& sketch, Qp& qp) {
     sketch.wait(4 * wire::rnr_time(static_cast<std::uint8_t>(timer)) + kWait);
 }
 
+// RNR-11: for ever means more often than any counter of few bits can tell.
+void refuse_many_times(Sketch& sketch, Qp& qp) {
+    constexpr wire::Duration each = std::chrono::milliseconds(1);
+    const std::uint64_t times = 20 + sketch.random().below(240);
+    sketch.say(fmt::format("repeat {}", times));
+    sketch.say(fmt::format("{}RNR_NAK psn={} timer=1", sends(qp), qp.open.front().first_psn));
+    sketch.say("wait 1ms");
+    sketch.say("end");
+    sketch.pass(static_cast<std::int64_t>(times) * each);
+    sketch.wait(kWait);
+}
+
 // REQ-11, RNR-08: the device sends again.
 void refuse(Sketch& sketch, Qp& qp) {
     skip_some(sketch, qp);
@@ -368,6 +406,9 @@ void refuse(Sketch& sketch, Qp& qp) {
     // Where few of them end the QP, each must be counted.
     const bool fresh = asked.acknowledged == 0;
     const bool endless = qp.rnr_retries == kForEver;
+    if (fresh && endless && sketch.features().volume && asked.packets == 1 &&
+        sketch.qps().size() == 1 && sketch.percent(50))
+        return refuse_many_times(sketch, qp);
     if (fresh && endless && sketch.percent(asked.takes_receive ? 50 : 25)) {
         refuse_for_now(sketch, qp);
         if (sketch.percent(30)) refuse_for_now(sketch, qp);
@@ -476,7 +517,8 @@ void spoil(Sketch& sketch, Qp& qp) {
                                                     "REMOTE_OPERATIONAL"};
     Asked asked = qp.open.front();
     await_request(sketch, qp, asked);
-    const bool known = qp.answers_known && waits_for_packets(qp);
+    // A refusal of what has a part of its answer is ignored.
+    const bool known = qp.answers_known && waits_for_packets(qp) && asked.acknowledged == 0;
     qp.close();
     const std::uint64_t die = sketch.random().below(4);
     if (die == 0) {
@@ -504,14 +546,33 @@ void spoil(Sketch& sketch, Qp& qp) {
     qp.in_error = known;
 }
 
+// KEY-12, STA-07: the application names memory that is not its own. What it posts behind that is
+// flushed, and what is open may still be answered.
+void break_by_itself(Sketch& sketch, Qp& qp) {
+    const std::uint64_t first = sketch.next_ids(3);
+    const std::uint64_t more = sketch.random().below(3);
+    if (!qp.shared && sketch.percent(40))
+        sketch.say(fmt::format("dut    recv {}id={} len=0", of(qp), sketch.next_id()));
+    sketch.say(fmt::format("dut    post {}SEND id={} local=s{}[{} +8] lkey=abs:0x5A5A00", of(qp),
+                           first, qp.domain, sketch.source(qp.domain, 8)));
+    for (std::uint64_t id = first + 1; id <= first + more; ++id)
+        sketch.say(fmt::format("dut    post {}SEND id={} len=0", of(qp), id));
+    qp.close();
+    sketch.wait(kWait);
+}
+
 // TMO-03, RNR-11: the tester never answers, or is never ready, and the device gives up.
 void exhaust(Sketch& sketch, Qp& qp) {
     const bool others_wait = std::ranges::any_of(
         sketch.qps(), [&](const Qp& one) { return &one != &qp && !one.open.empty(); });
     const bool certain = qp.answers_known && waits_for_packets(qp) && qp.open.size() == 1 &&
                          comes_whole(qp.open.front()) && !others_wait &&
-                         sketch.reach().times_retries;
+                         sketch.reach().times_retries && sketch.ack_timeout() < kLongTimeout;
     if (!certain) return answer_first(sketch, qp);
+    if (!qp.shared && sketch.percent(40)) { // both queues are flushed
+        const std::uint64_t first = sketch.next_ids(2);
+        sketch.say(fmt::format("dut    recv {}id={}..{} len=0", of(qp), first, first + 1));
+    }
     Asked& asked = qp.open.front();
     await_request(sketch, qp, asked);
     // What has a part of its answer is not refused any more: the device ignores such an RNR NAK.
@@ -561,17 +622,25 @@ void answer(Sketch& sketch, Qp& qp) {
     if (qp.open.empty() && qp.posted >= kMostPosted) return;
     const std::uint64_t chance = features.bursts ? 75 : 45;
     if (qp.open.empty() || (!full && sketch.percent(chance))) return post(sketch, qp);
-    const std::uint64_t die = sketch.random().below(100);
-    if (die < 55) return answer_first(sketch, qp);
-    if (die < 65) return answer_part(sketch, qp);
-    if (die < 75 && features.refusals) return refuse(sketch, qp);
-    if (die < 79 && features.losses) return overtake(sketch, qp);
-    if (die < 85 && features.losses && sketch.now() - qp.answered_at <= sketch.ack_timeout())
-        return lose(sketch, qp);
-    if (die < 95 && features.ghosts) return haunt(sketch, qp);
-    if (die < 98 && features.illegal) return spoil(sketch, qp);
-    if (features.exhaustion) return exhaust(sketch, qp);
-    answer_first(sketch, qp);
+    const bool in_time = sketch.now() - qp.answered_at <= sketch.ack_timeout();
+    const std::array<Step, 9> steps{{
+        {55, true, answer_first},
+        {1, features.illegal, break_by_itself},
+        {10, true, answer_part},
+        {10, features.refusals, refuse},
+        {4, features.losses, overtake},
+        {6, features.losses && in_time, lose},
+        {10, features.ghosts, haunt},
+        {3, features.illegal, spoil},
+        {4, features.exhaustion, exhaust},
+    }};
+    take_one(sketch, qp, steps);
+}
+
+void exhaust_at_end(Sketch& sketch, Qp& qp) {
+    if (qp.dut_dead || !waits_for_packets(qp)) return;
+    if (qp.open.empty()) post(sketch, qp);
+    if (!qp.open.empty()) exhaust(sketch, qp); // a chain is answered already
 }
 
 void ask_device(Sketch& sketch, Qp& qp) {

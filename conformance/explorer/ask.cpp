@@ -40,7 +40,8 @@ std::string data_field(std::uint64_t from, std::uint64_t bytes) {
 // Fields that the transport ignores (BTH-15, BTH-16, ENC-03, ENC-11, CRC-02 to
 // CRC-05), and a mark that a notification point answers with CNPs.
 std::string with_marks(Sketch& sketch, std::string line) {
-    const bool congested = sketch.features().congestion && sketch.percent(60);
+    const bool congested =
+        sketch.features().congestion && line.contains(sketch.marked_kind()) && sketch.percent(60);
     if (congested) {
         constexpr std::array<std::string_view, 6> fields{"ip.ecn=3", "ip.ecn=3", "ip.ecn=3",
                                                          "ip.ecn=3", "ip.ecn=1", "ip.ecn=2"};
@@ -51,6 +52,8 @@ std::string with_marks(Sketch& sketch, std::string line) {
         "migreq=0",   "resv7=1",        "resv7=0x7F",        "resv6=1",    "becn",
         "fecn",       "ip.ecn=3",       "ip.ecn=1",          "ip.dscp=48", "ip.ttl=1",
         "ip.ttl=255", "udp.sport=1024", "udp.checksum=good", "trailer=4"};
+    if (sketch.tagged() && sketch.percent(40))
+        return with_option(std::move(line), fmt::format("vlan.pcp={}", sketch.random().below(8)));
     const std::array<std::string, 4> numbers{
         fmt::format("ip.dscp={}", sketch.random().below(64)),
         fmt::format("ip.ttl={}", 1 + sketch.random().below(255)),
@@ -116,7 +119,7 @@ void post_receive(Sketch& sketch, Qp& qp, std::uint64_t bytes) {
         return;
     }
     if (sketch.features().pieces && bytes > 1 && sketch.percent(30)) {
-        const std::uint64_t first = 1 + sketch.random().below(bytes - 1);
+        const std::uint64_t first = sketch.split(bytes);
         qp.pending.push_back(fmt::format("dut    recv {}id={} local=k{}[{} +{}],k{}[{} +{}]",
                                          of(qp), id, qp.domain, sketch.sink(qp.domain, first),
                                          first, qp.domain, sketch.sink(qp.domain, bytes - first),
@@ -161,7 +164,10 @@ Message some_message(Sketch& sketch, const Qp& qp, bool write) {
     const bool immediate = sketch.features().immediate && sketch.percent(30);
     Message message{.write = write, .immediate = immediate, .bytes = sketch.length()};
     message.solicited = (!write || immediate) && sketch.percent(10);
-    message.flags = immediate ? fmt::format(" imm=0x{:X}", sketch.random().next() >> 32) : "";
+    if (immediate) {
+        const std::uint64_t value = sketch.percent(15) ? 0 : sketch.random().next() >> 32;
+        message.flags = fmt::format(" imm=0x{:X}", value);
+    }
     message.asks = sketch.percent(85);
     if (message.asks) message.flags += " ackreq";
     if (write) message.remote = remote_target(sketch, qp, message.bytes);
@@ -244,14 +250,14 @@ std::uint64_t some_word(Sketch& sketch) {
 
 // ATM-01, ATM-08: on a word that is known, so that a compare meets it, or misses it by one bit.
 void send_atomics_on_known_word(Sketch& sketch, Qp& qp) {
-    const std::uint64_t offset = sketch.atomic_target(qp.domain);
-    const std::string where = fmt::format("va=t{0}+{1} rkey=t{0}", qp.domain, offset);
+    const Word word = sketch.word(qp.domain);
+    const std::string where = word.fields();
     std::uint64_t value = some_word(sketch);
     std::string bytes;
     for (int i = 0; i < 8; ++i) // as a host of the usual byte order holds it
         bytes += fmt::format("{:02X}", (value >> (8 * i)) & 0xFF);
     qp.pending.push_back(
-        fmt::format("dut    write t{}[{} +8] = hex\"{}\"", qp.domain, offset, bytes));
+        fmt::format("dut    write {}[{} +8] = hex\"{}\"", word.region, word.offset, bytes));
     for (std::uint64_t more = 1 + sketch.random().below(3); more > 0; --more) {
         make_room_for_read(sketch, qp);
         std::string line = fmt::format("{}FETCH_ADD psn={} {} add=", sends(qp), qp.psn, where);
@@ -280,8 +286,7 @@ void send_atomic(Sketch& sketch, Qp& qp) {
     if (sketch.percent(35)) return send_atomics_on_known_word(sketch, qp);
     make_room_for_read(sketch, qp);
     sim::Random& random = sketch.random();
-    const std::string where =
-        fmt::format("va=t{0}+{1} rkey=t{0}", qp.domain, sketch.atomic_target(qp.domain));
+    const std::string where = sketch.word(qp.domain).fields();
     const std::string operation =
         sketch.percent(50)
             ? fmt::format("FETCH_ADD psn={} {} add={} compare={}", qp.psn, where,
@@ -300,13 +305,16 @@ void send_extension(Sketch& sketch, Qp& qp) {
     make_room_for_read(sketch, qp);
     std::string line;
     if (sketch.percent(60)) {
-        line = fmt::format("{}ATOMIC_WRITE psn={} va=t{}+{} rkey=t{} data=hex\"{:016X}\"",
-                           sends(qp), qp.psn, qp.domain, sketch.atomic_target(qp.domain), qp.domain,
-                           sketch.random().next());
+        line = fmt::format("{}ATOMIC_WRITE psn={} {} data=hex\"{:016X}\"", sends(qp), qp.psn,
+                           sketch.word(qp.domain).fields(), sketch.random().next());
     } else {
         const std::uint64_t bytes = 1 + sketch.random().below(100);
         line = fmt::format("{}FLUSH psn={} va=t{}+{} rkey=t{} dmalen={} plt=1 sel=0", sends(qp),
                            qp.psn, qp.domain, sketch.target(qp.domain, bytes), qp.domain, bytes);
+        if (sketch.percent(25)) // EXT-03: of a whole region, whatever range is named
+            line = fmt::format("{}FLUSH psn={} va=f{}+{} rkey=f{} dmalen={} plt=1 sel=1", sends(qp),
+                               qp.psn, qp.domain, sketch.random().below(kFixedBytes), qp.domain,
+                               sketch.random().below(3 * kFixedBytes));
     }
     qp.pending.push_back(line);
     expect(sketch, qp, 70,
@@ -679,23 +687,23 @@ Illegal bad_length(Sketch& sketch, const Qp& qp) {
     switch (sketch.random().below(10)) {
     case 0:
         return {{fmt::format("RDMA_WRITE_FIRST psn={} {} dmalen={} len={}", psn, target, 2 * mtu,
-                             mtu - 4)}};
+                             sketch.percent(30) ? 0 : mtu - 1 - sketch.random().below(8))}};
     case 6: // the two lengths differ by what 16 bits do not tell
         return {
             {fmt::format("RDMA_WRITE_ONLY psn={} {} dmalen={} len=64", psn, target, 65'536 + 64)},
             false};
     case 7: // a whole last packet, and more is announced
-        if (3 * mtu > kFixedBytes) break;
         return {{fmt::format("RDMA_WRITE_FIRST psn={} {} dmalen={}", psn, target, 3 * mtu),
                  fmt::format("RDMA_WRITE_LAST psn={} len={}", psn + 1, mtu)},
                 false};
     case 8:
-        if (2 * mtu > kFixedBytes) break;
         return {{fmt::format("RDMA_WRITE_ONLY psn={0} {1} dmalen={2} len={2}", psn, target,
                              mtu + 4 * (1 + sketch.random().below(mtu / 4)))},
                 false};
     case 1:
-        return {{fmt::format("RDMA_WRITE_ONLY psn={} {} dmalen=64 len=60", psn, target)}, false};
+        return {{fmt::format("RDMA_WRITE_ONLY psn={} {} dmalen=64 len={}", psn, target,
+                             60 + sketch.random().below(4))},
+                false};
     case 2:
         return {{fmt::format("RDMA_WRITE_FIRST psn={} {} dmalen={}", psn, target, mtu + 8),
                  fmt::format("RDMA_WRITE_LAST psn={} len=12", psn + 1)},
@@ -791,9 +799,9 @@ void send_replays(Sketch& sketch, Qp& qp) {
     qp.pending.emplace_back("wait 2ms"); // for the answers of those before
     std::vector<std::string> atomics;
     const auto atomic = [&] {
-        const std::string& line = atomics.emplace_back(fmt::format(
-            "{0}FETCH_ADD psn={1} va=t{2}+{3} rkey=t{2} add={4}", sends(qp), qp.psn, qp.domain,
-            sketch.atomic_target(qp.domain), 1 + sketch.random().below(1000)));
+        const std::string& line = atomics.emplace_back(
+            fmt::format("{}FETCH_ADD psn={} {} add={}", sends(qp), qp.psn,
+                        sketch.word(qp.domain).fields(), 1 + sketch.random().below(1000)));
         qp.pending.push_back(line);
         expect(sketch, qp, 100, fmt::format("{}ATOMIC_ACKNOWLEDGE psn={}", expects(qp), qp.psn));
         qp.sent.push_back(
@@ -832,6 +840,52 @@ void send_volume(Sketch& sketch, Qp& qp) {
     legal(sketch, qp);
 }
 
+// CNP-01, CNP-04: a device that answered one mark answers any later one, some time after it.
+void congest(Sketch& sketch, Qp& qp) {
+    constexpr wire::Duration apart = std::chrono::milliseconds(50);
+    constexpr wire::Duration silence = std::chrono::milliseconds(200);
+    const std::uint64_t bytes = sketch.percent(40) ? 1 + sketch.random().below(sketch.mtu())
+                                                   : 3 * std::uint64_t{sketch.mtu()};
+    if (!sketch.has_room(bytes)) return legal(sketch, qp);
+    send_pending(sketch, qp);
+    const auto write = [&](std::string_view place, std::uint64_t part) {
+        const bool begins = place == "ONLY" || place == "FIRST";
+        std::string line = fmt::format("{}RDMA_WRITE_{} psn={}", sends(qp), place, qp.psn++);
+        if (begins) line += remote_target(sketch, qp, bytes) + fmt::format(" dmalen={}", bytes);
+        return line + fmt::format(" len={}", part);
+    };
+    sketch.say(fmt::format("{}RDMA_WRITE_ONLY psn={}{} len=8 ip.ecn=3", sends(qp), qp.psn++,
+                           remote_target(sketch, qp, 8)));
+    std::vector<std::string> lines;
+    if (bytes <= sketch.mtu()) {
+        lines = {write("ONLY", bytes)};
+    } else {
+        for (const std::string_view place : {"FIRST", "MIDDLE", "LAST"})
+            lines.push_back(write(place, sketch.mtu()));
+    }
+    std::string& marked = lines[sketch.random().below(lines.size())];
+    marked += " ip.ecn=3";
+    const std::array<std::string, 4> others{
+        fmt::format("ip.dscp={}", sketch.random().below(64)),
+        fmt::format("ip.ttl={}", 1 + sketch.random().below(255)),
+        fmt::format("udp.sport={}", 1024 + sketch.random().below(64'512)), "ackreq"};
+    if (sketch.percent(60)) marked = with_option(std::move(marked), sketch.random().pick(others));
+    const auto say_all = [&] {
+        for (const std::string& line : lines)
+            sketch.say(line);
+    };
+    sketch.say("any");
+    sketch.say(fmt::format("{}CNP", expects(qp)));
+    sketch.say("wait 50ms");
+    say_all();
+    sketch.say(fmt::format("{}CNP", expects(qp)));
+    sketch.say("or"); // it sends none
+    say_all();
+    sketch.say("end");
+    sketch.pass(apart + silence);
+    sketch.count(bytes);
+}
+
 } // namespace
 
 void ask(Sketch& sketch, Qp& qp) {
@@ -839,34 +893,47 @@ void ask(Sketch& sketch, Qp& qp) {
     if (std::exchange(qp.begins_with_send, false)) return send_small(sketch, qp, false);
     sketch.doubt_if_late(qp);
     const Features& features = sketch.features();
-    const std::uint64_t die = sketch.random().below(100);
-    const bool rights = qp.may_read && qp.may_write && qp.domain == 1 && !qp.shared && !qp.early;
     if (qp.early && sketch.percent(15)) {
         qp.pending.push_back(fmt::format("dut    modify {}state=RTS", of(qp)));
         qp.early = false;
         return;
     }
-    if (features.windows && die % 8 == 0 && qp.known && qp.open.empty() && rights)
-        return use_window(sketch, qp);
+    const Qp& first = sketch.qps().front();
+    if (features.twins && &qp != &first && qp.psn == 0 && !qp.early) {
+        begin_alike(sketch, qp, first.sent);
+        if (!qp.pending.empty()) return;
+    }
+    const bool rights = qp.may_read && qp.may_write && qp.domain == 1 && !qp.shared && !qp.early;
     constexpr std::uint32_t resources = 3;
     const bool replays =
         features.replays && qp.may_read && qp.may_atomic && sketch.reach().reads >= resources;
-    if (replays && die < 8) return send_replays(sketch, qp);
-    if (die < 60) return legal(sketch, qp);
-    if (die < 70 && features.duplicates) return duplicate(sketch, qp);
-    if (die < 77 && features.gaps) return gap(sketch, qp);
-    if (die < 84 && features.unready && features.sends) return unready(sketch, qp);
-    if (die < 92 && features.dropped) return dropped(sketch, qp);
-    if (die < 95 && features.illegal) return illegal(sketch, qp);
-    if (features.volume && die < 97 && qp.may_write && qp.known) return send_volume(sketch, qp);
-    if (features.volume && die == 97) return post_many_receives(sketch, qp);
-    if (die < 97 && features.sends) return post_receive(sketch, qp, sketch.length());
-    if (features.gaps && qp.known) return far_packet(sketch, qp);
-    legal(sketch, qp);
+    const bool writes = qp.may_write && qp.known && !qp.early;
+    const std::array<Step, 13> steps{{
+        {52, true, legal},
+        {6, features.congestion && writes, congest},
+        {12, features.windows && qp.known && qp.open.empty() && rights, use_window},
+        {8, replays, send_replays},
+        {10, features.duplicates, duplicate},
+        {7, features.gaps, gap},
+        {7, features.unready && features.sends, unready},
+        {8, features.dropped, dropped},
+        {3, features.illegal, illegal},
+        {2, features.volume && qp.may_write && qp.known, send_volume},
+        {1, features.volume, post_many_receives},
+        {2, features.sends, [](Sketch& s, Qp& q) { post_receive(s, q, s.length()); }},
+        {3, features.gaps && qp.known, far_packet},
+    }};
+    take_one(sketch, qp, steps);
 }
 
 void begin_alike(Sketch& sketch, Qp& qp, const std::vector<Sent>& former) {
     constexpr std::size_t most = 4;
+    constexpr std::string_view arrow = "> ";
+    // The same packet on this QP.
+    const auto here = [&](std::string& line) {
+        line.replace(0, line.find(arrow) + arrow.size(), sends(qp));
+        return line.size() <= kColumns;
+    };
     for (std::size_t i = 0; i < std::min(former.size(), most); ++i) {
         const Sent& one = former[i];
         const bool writes =
@@ -875,12 +942,15 @@ void begin_alike(Sketch& sketch, Qp& qp, const std::vector<Sent>& former) {
                              : one.atomic ? qp.may_atomic
                                           : writes && qp.may_write;
         if (!allowed || one.first_psn != qp.psn) return;
+        Sent again = one;
+        if (!std::ranges::all_of(again.packets, here) || !std::ranges::all_of(again.variants, here))
+            return;
         if (one.read || one.atomic) make_room_for_read(sketch, qp);
-        Sent& again = qp.sent.emplace_back(one);
         for (std::string& line : again.packets)
             line = with_other_data(std::move(line));
         queue(qp, again.packets);
         qp.psn = one.last_psn + 1;
+        qp.sent.push_back(std::move(again));
     }
 }
 

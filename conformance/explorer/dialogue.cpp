@@ -1,6 +1,7 @@
 #include "conformance/explorer/dialogue.hpp"
 
 #include <array>
+#include <span>
 
 #include <fmt/format.h>
 
@@ -29,7 +30,8 @@ void send_one_pending(Sketch& sketch, Qp& qp) {
 }
 
 void turn(Sketch& sketch, Qp& qp) {
-    if (sketch.features().verbs && sketch.percent(12)) interfere(sketch, qp);
+    const std::uint64_t often = sketch.favourite() ? 20 : 12;
+    if (sketch.features().verbs && sketch.percent(often)) interfere(sketch, qp);
     if (qp.pending.empty()) step(sketch, qp);
     if (!sketch.features().interleaved || sketch.percent(50)) return send_pending(sketch, qp);
     send_one_pending(sketch, qp);
@@ -37,6 +39,22 @@ void turn(Sketch& sketch, Qp& qp) {
 }
 
 } // namespace
+
+void take_one(Sketch& sketch, Qp& qp, std::span<const Step> steps) {
+    if (const auto favourite = sketch.favourite(); favourite && sketch.percent(30)) {
+        const Step& step = steps[*favourite % steps.size()];
+        if (step.able) return step.take(sketch, qp);
+    }
+    const auto weight_of = [](const Step& step) { return step.able ? step.weight : 0; };
+    std::uint64_t all = 0;
+    for (const Step& step : steps)
+        all += weight_of(step);
+    std::uint64_t drawn = sketch.random().below(all);
+    for (const Step& step : steps) {
+        if (drawn < weight_of(step)) return step.take(sketch, qp);
+        drawn -= weight_of(step);
+    }
+}
 
 Dialogue dialogue_of(std::uint64_t seed, const Reach& reach) {
     constexpr std::array<std::uint64_t, 8> lengths{5, 8, 10, 12, 15, 20, 30, 50};
@@ -54,6 +72,11 @@ Dialogue dialogue_of(std::uint64_t seed, const Reach& reach) {
     if (sketch.features().probes) {
         for (Qp& qp : sketch.qps())
             probe(sketch, qp);
+    }
+    if (sketch.features().exhaustion) {
+        for (Qp& qp : sketch.qps()) {
+            if (sketch.percent(50)) exhaust_at_end(sketch, qp);
+        }
     }
     return {.seed = seed, .text = sketch.text(fmt::format("A dialogue of seed {}", seed))};
 }

@@ -32,6 +32,7 @@ struct Reach {
     bool atomic_write = true;
     bool unreliable = true;                 // UC
     bool datagrams = true;                  // UD
+    bool second_address = true;             // of the tester
     bool buffers_early = false;             // a request that comes before RTR is served in RTR
     bool times_retries = true;              // its retries come when the timeout says
     std::optional<std::uint16_t> vlan = {}; // in which it has addresses of both IP versions

@@ -22,6 +22,8 @@ constexpr std::array<std::uint64_t, 10> kShort{0, 1, 2, 3, 4, 5, 7, 8, 63, 64};
 constexpr std::array<std::uint32_t, 8> kFirstPsns{0,        1,        0x7FFFFE, 0x7FFFFF,
                                                   0x800000, 0xFFFFFD, 0xFFFFFE, 0xFFFFFF};
 constexpr std::array<std::string_view, 4> kNames{"", "b", "c", "d"};
+// The highest bit is that of controlled ones.
+constexpr std::array<std::uint32_t, 4> kQueueKeys{0x1234, 0x1234, 0x8000'1234, 0xFFFF'FFFE};
 // A wr_id has 64 bits.
 constexpr std::array<std::uint64_t, 8> kFirstIds{0, 0, 0, 0, 0, 250, 0x7FFF'FFF0, 0xFFFF'FFF8};
 
@@ -53,6 +55,10 @@ void Qp::begin_again() {
     answered.reset();
 }
 
+std::string Word::fields() const {
+    return fmt::format("va={0}+{1} rkey={0}", region, offset);
+}
+
 std::string rights_of(Sketch& sketch, Qp& qp) {
     constexpr std::array<std::string_view, 4> rights{"remote_write", "remote_read",
                                                      "remote_read,remote_write", "local_write"};
@@ -81,9 +87,9 @@ std::string with_other_data(std::string line) {
 
 std::string damage(Sketch& sketch) {
     constexpr std::array<std::string_view, 12> faults{
-        "ip.dst=dut+100", "icrc=bad",        "icrc=zero",     "icrc=swapped",
-        "tver=1",         "pkey=0x1234",     "pkey=0x7FFE",   "tver=8",
-        "destqp=unused",  "ip.src=tester+1", "flip=ackreq:0", "flip=@40:3"};
+        "ip.dst=dut+100", "icrc=bad",         "icrc=zero",     "icrc=swapped",
+        "tver=1",         "pkey=0x1234",      "pkey=0x7FFE",   "tver=8",
+        "destqp=unused",  "ip.src=tester+50", "flip=ackreq:0", "flip=@40:3"};
     sim::Random& random = sketch.random();
     if (sketch.features().checksums && sketch.percent(30))
         return sketch.percent(50) ? "ip.checksum=0"
@@ -94,7 +100,11 @@ std::string damage(Sketch& sketch) {
     case 2:
         return sketch.percent(50) ? fmt::format("flip=psn:{}", random.below(24))
                                   : fmt::format("flip=opcode:{}", random.below(8));
-    case 3: return fmt::format("invert=pkey:{}", random.below(15));
+    case 3:
+        // Not the lowest bits: a neighbour may be the tester's other address.
+        return sketch.percent(50)
+                   ? fmt::format("invert=pkey:{}", random.below(15))
+                   : fmt::format("invert=ip.src:{}", 6 + random.below(sketch.address_bits() - 6));
     default: return std::string(random.pick(faults));
     }
 }
@@ -107,7 +117,8 @@ std::optional<std::string> damaged(std::string line, std::string_view fault) {
     return line;
 }
 
-Sketch::Sketch(std::uint64_t seed, const Reach& reach) : random_(seed), reach_(reach) {
+Sketch::Sketch(std::uint64_t seed, const Reach& reach)
+    : random_(seed), reach_(reach), address_bits_(ip_version_of(seed) == 4 ? 32 : 128) {
     choose_features();
     choose_rare_features(seed);
     choose_qps();
@@ -162,13 +173,17 @@ void Sketch::choose_features() {
     mtu_ = first_mtu_ = some_mtu();
     if (random_.one_in(16)) vlan_ = reach_.vlan;
     priority_ = random_.below(8);
+    constexpr std::array<std::string_view, 8> kinds{"",        "",      "",      "_FIRST",
+                                                    "_MIDDLE", "_LAST", "_ONLY", "READ"};
+    marked_kind_ = random_.pick(kinds);
 }
 
 // By numbers of their own, so that the other dialogues stay as they are.
 void Sketch::choose_rare_features(std::uint64_t seed) {
     constexpr std::uint64_t apart = 0x7261'7265'0000'0000;
     sim::Random rare(seed ^ apart);
-    if (!rare.one_in(3)) return;
+    if (rare.one_in(3)) favourite_ = rare.below(0x10000);
+    if (!rare.one_in(2)) return;
     const auto on = [&] { return rare.one_in(2); };
     features_.checksums = on() && ip_version_of(seed) == 4;
     features_.other_mtu = on() && reach_.reset_reuse;
@@ -178,6 +193,10 @@ void Sketch::choose_rare_features(std::uint64_t seed) {
     features_.all_signaled = on();
     features_.mixed_ends = on();
     features_.unreliable = rare.one_in(4) && reach_.unreliable && reach_.datagrams;
+    features_.twins = rare.one_in(4) && !features_.unreliable;
+    if (features_.twins) features_.wrap = true; // first PSNs that are known
+    features_.greetings = rare.one_in(6);
+    features_.addresses = rare.one_in(4) && reach_.second_address;
 }
 
 std::uint32_t Sketch::some_mtu() {
@@ -199,20 +218,23 @@ void Sketch::choose_qps() {
                             TesterAsks, DutAsks,    Both,       Both,    Peers,   Peers};
     if (reach_.unreliable) talks.push_back(Unreliable);
     if (reach_.datagrams) talks.push_back(Datagrams);
-    constexpr std::array<std::uint8_t, 3> timeouts{12, 13, 14};
+    constexpr std::array<std::uint8_t, 8> timeouts{12, 12, 13, 13, 13, 14, 14, 16};
     timeout_ = random_.pick(timeouts);
     if (reach_.events && random_.one_in(2))
         shared_limit_ = fmt::format(" limit={}", 1 + random_.below(4));
-    const std::size_t count = features_.unreliable ? 3 : random_.pick(counts);
+    std::size_t count = features_.unreliable ? 3 : random_.pick(counts);
+    if (features_.twins) count = 2 + random_.below(2);
     domains_ = count > 1 && random_.one_in(2) ? 2 : 1;
     for (std::size_t i = 0; i < count; ++i) {
         Qp qp{.name = std::string(kNames[i]), .talk = talks[random_.below(talks.size())]};
         if (features_.unreliable && i > 0) qp.talk = random_.one_in(2) ? Unreliable : Datagrams;
+        if (features_.twins) qp.talk = TesterAsks;
         // A fault names its QP, and the case's own has no name; its type is that of all without
         // one.
         const bool alone = count == 1 && qp.talk == Peers;
         if ((qp.talk == Peers || !is_reliable(qp.talk)) && i == 0 && !alone) qp.talk = Both;
         qp.domain = 1 + static_cast<std::uint32_t>(random_.below(domains_));
+        qp.queue_key = qp.old_queue_key = random_.pick(kQueueKeys);
         qp.shared =
             qp.talk != Peers && is_reliable(qp.talk) && reach_.shared_queues && random_.one_in(6);
         qp.notices = features_.notices && qp.talk == TesterAsks && !qp.shared;
@@ -225,6 +247,10 @@ void Sketch::choose_qps() {
         }
         qp.tester_first = random_.pick(kFirstPsns);
         qp.dut_first = random_.pick(kFirstPsns);
+        if (features_.twins && i > 0) {
+            qp.domain = qps_.front().domain;
+            qp.tester_first = qps_.front().tester_first;
+        }
         qps_.push_back(std::move(qp));
     }
     limit_timers();
@@ -260,8 +286,9 @@ void Sketch::choose_rights(Qp& qp) {
     if (features_.together) text += "cq=all ";
     qp.all_signaled = features_.all_signaled && qp.talk == Talk::DutAsks;
     if (qp.all_signaled) text += "signal_all=1 ";
+    if (features_.addresses && random_.one_in(2)) text += "to=x ";
     if (qp.talk == Talk::Unreliable) text += "type=UC ";
-    if (qp.talk == Talk::Datagrams) text += fmt::format("type=UD qkey=0x{:X} ", kFirstQueueKey);
+    if (qp.talk == Talk::Datagrams) text += fmt::format("type=UD qkey=0x{:X} ", qp.queue_key);
     if (qp.talk != Talk::Peers && is_reliable(qp.talk) && random_.one_in(6))
         text += rights_of(*this, qp) + " ";
     if (qp.talk == Talk::DutAsks && (features_.exhaustion || features_.few_retries)) {
@@ -373,17 +400,23 @@ std::uint64_t Sketch::near(std::uint64_t bytes) {
     return offset;
 }
 
-std::uint64_t Sketch::atomic_target(std::uint32_t domain) {
-    const std::uint64_t offset = 8 * random_.below(8);
-    std::uint64_t& extent = extents_[domain].target;
+std::uint64_t Sketch::word_place(std::uint64_t& extent) {
+    std::uint64_t offset = 8 * random_.below(8);
+    if (random_.one_in(5)) offset = 8 * random_.below(kFixedBytes / 8 + 2);
+    if (random_.one_in(10)) offset = random_.one_in(2) ? kFixedBytes - 8 : kFixedBytes;
     extent = std::max(extent, offset + 8);
     return offset;
 }
 
-std::uint64_t Sketch::atomic_far() {
-    const std::uint64_t offset = 8 * random_.below(8);
-    far_ = std::max(far_, offset + 8);
-    return offset;
+Word Sketch::word(std::uint32_t domain) {
+    // The first and the last one of a region that is not larger.
+    if (random_.one_in(8))
+        return {fmt::format("f{}", domain), random_.one_in(3) ? 0 : kFixedBytes - 8};
+    return {fmt::format("t{}", domain), word_place(extents_[domain].target)};
+}
+
+std::uint64_t Sketch::far_word() {
+    return word_place(far_);
 }
 
 namespace {
@@ -407,6 +440,7 @@ std::string Sketch::qp_lines() const {
     std::string text = fmt::format("qp     mtu={}", first_mtu_);
     if (vlan_) text += fmt::format(" vlan={}.{}", *vlan_, priority_);
     text += "\n";
+    if (features_.addresses) text += "tester address x\n";
     for (std::size_t i = 0; i < qps_.size(); ++i) {
         const Qp& qp = qps_[i];
         const std::string psn = features_.wrap ? fmt::format(" psn={}", qp.dut_first) : "";

@@ -66,6 +66,9 @@ struct Features {
     bool all_signaled = false; // every request of a QP tells that it is done
     bool unreliable = false;   // several QPs, most of them UC or UD
     bool mixed_ends = false;   // retries of another kind before those that end the connection
+    bool twins = false;        // QPs begin with the PSNs and the requests of the first one
+    bool greetings = false;    // connection management beside the QPs
+    bool addresses = false;    // the tester has a second address
 };
 
 // Who asks on a QP.
@@ -111,8 +114,6 @@ struct Asked {
     std::int64_t acknowledged = 0; // of its packets: a right responder refuses none of them
 };
 
-inline constexpr std::uint32_t kFirstQueueKey = 0x1234; // of every UD QP
-
 struct Qp {
     std::string name; // empty: the case's own
     Talk talk = Talk::Both;
@@ -124,11 +125,11 @@ struct Qp {
     bool notices = false;      // it has a completion queue of its own, which can be armed
     bool all_signaled = false; // by its attribute
     std::optional<std::uint64_t> rnr_timer; // its code, if not the usual one
-    std::uint32_t queue_key = kFirstQueueKey;
-    std::uint32_t old_queue_key = kFirstQueueKey; // before it last changed
-    int rnr_retries = 7;                          // 7: for ever
-    int retries = 7;                              // after silence
-    bool may_read = true;                         // the tester, by the rights of the device's QP
+    std::uint32_t queue_key = 0;
+    std::uint32_t old_queue_key = 0; // before it last changed
+    int rnr_retries = 7;             // 7: for ever
+    int retries = 7;                 // after silence
+    bool may_read = true;            // the tester, by the rights of the device's QP
     bool may_write = true;
     bool may_atomic = true;
     // Lines of this QP that come next, in order; lines of other QPs may come
@@ -172,6 +173,15 @@ struct Qp {
     }
 };
 
+// A word of one of the device's regions.
+struct Word {
+    std::string region;
+    std::uint64_t offset = 0;
+
+    // As a packet names it.
+    [[nodiscard]] std::string fields() const;
+};
+
 class Sketch {
   public:
     Sketch(std::uint64_t seed, const Reach& reach);
@@ -180,9 +190,15 @@ class Sketch {
     [[nodiscard]] bool percent(std::uint64_t chance) { return random_.below(100) < chance; }
     [[nodiscard]] const Features& features() const { return features_; }
     [[nodiscard]] const Reach& reach() const { return reach_; }
+    // Which of the steps that may come next comes more often; a number below 2^16.
+    [[nodiscard]] std::optional<std::uint64_t> favourite() const { return favourite_; }
     [[nodiscard]] std::uint32_t mtu() const { return mtu_; }
     // Another one, of every QP.
     void change_mtu();
+    // Which packets congestion marks: a part of the lines that send them.
+    [[nodiscard]] std::string_view marked_kind() const { return marked_kind_; }
+    [[nodiscard]] bool tagged() const { return vlan_.has_value(); } // with a VLAN
+    [[nodiscard]] std::uint64_t address_bits() const { return address_bits_; }
     [[nodiscard]] std::uint32_t domains() const { return domains_; }
     std::vector<Qp>& qps() { return qps_; }
 
@@ -222,19 +238,25 @@ class Sketch {
     [[nodiscard]] std::uint64_t source(std::uint32_t domain, std::uint64_t bytes);
     [[nodiscard]] std::uint64_t sink(std::uint32_t domain, std::uint64_t bytes);
     [[nodiscard]] std::uint64_t constant(std::uint64_t bytes); // in a region that stays as it is
+    // How many of these bytes, which are two at least, are in the first of two pieces. One of them
+    // may be empty.
+    [[nodiscard]] std::uint64_t split(std::uint64_t bytes) {
+        if (percent(10)) return percent(50) ? 0 : bytes;
+        return 1 + random_.below(bytes - 1);
+    }
     // The same number of ids, which follow each other: the first.
     [[nodiscard]] std::uint64_t next_ids(std::uint64_t count) {
         return std::exchange(id_, id_ + count) + 1;
     }
     [[nodiscard]] std::uint64_t far(std::uint64_t bytes);  // in the tester's region
     [[nodiscard]] std::uint64_t near(std::uint64_t bytes); // where the tester's engine receives
-    // 8 bytes at a multiple of 8.
-    [[nodiscard]] std::uint64_t atomic_target(std::uint32_t domain);
+    // 8 bytes at a multiple of 8 that the tester may use; and in the tester's region.
+    [[nodiscard]] Word word(std::uint32_t domain);
+    [[nodiscard]] std::uint64_t far_word();
     // The region that may be deregistered, once.
     [[nodiscard]] bool take_spare(std::uint32_t domain) {
         return !std::exchange(extents_[domain].spare_taken, true);
     }
-    [[nodiscard]] std::uint64_t atomic_far();
 
     // The script. `title` follows the seed.
     [[nodiscard]] std::string text(std::string_view title) const;
@@ -248,6 +270,7 @@ class Sketch {
         bool spare_taken = false;
     };
     std::uint64_t place(std::uint64_t& extent, std::uint64_t bytes);
+    std::uint64_t word_place(std::uint64_t& extent);
     void choose_features();
     void choose_rare_features(std::uint64_t seed);
     [[nodiscard]] std::uint32_t some_mtu();
@@ -260,7 +283,10 @@ class Sketch {
 
     sim::Random random_;
     Reach reach_;
+    std::uint64_t address_bits_;
     Features features_;
+    std::optional<std::uint64_t> favourite_;
+    std::string_view marked_kind_;
     std::uint32_t mtu_ = 1024;
     std::uint32_t first_mtu_ = 1024;
     std::optional<std::uint16_t> vlan_;

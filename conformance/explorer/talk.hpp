@@ -3,9 +3,22 @@
 // expects it.
 #pragma once
 
+#include <cstdint>
+#include <span>
+
 #include "conformance/explorer/sketch.hpp"
 
 namespace veriroce::explorer {
+
+// One of the steps that may come next.
+struct Step {
+    std::uint64_t weight;
+    bool able; // the dialogue has it, and the QP can take it now
+    void (*take)(Sketch& sketch, Qp& qp);
+};
+
+// Takes one that is able, by the weights; a dialogue may have a favourite.
+void take_one(Sketch& sketch, Qp& qp, std::span<const Step> steps);
 
 // The tester sends requests: legal ones, duplicates, packets ahead, packets
 // that a receiver must drop, and packets that end the connection.
@@ -23,13 +36,16 @@ void ask_device(Sketch& sketch, Qp& qp);
 void disturb(Sketch& sketch, Qp& qp);
 // Answers what is still open, so that it completes.
 void answer_all(Sketch& sketch, Qp& qp);
+// The device gives up its last request.
+void exhaust_at_end(Sketch& sketch, Qp& qp);
 
 // Both ends are engines that send messages to each other, and the network does
 // damage.
 void begin_traffic(Sketch& sketch, const Qp& qp);
 void traffic(Sketch& sketch, Qp& qp);
 
-// The tester begins as it did in the former life of the QP: what a device kept by PSN shows.
+// The tester begins as it did in the former life of the QP, or on another one: what a device kept
+// by PSN shows.
 void begin_alike(Sketch& sketch, Qp& qp, const std::vector<Sent>& former);
 // One legal request of the tester.
 void ask_legally(Sketch& sketch, Qp& qp);
@@ -58,6 +74,7 @@ void reconnect(Sketch& sketch, Qp& qp);
 void drain(Sketch& sketch, Qp& qp);
 void change_rights(Sketch& sketch, Qp& qp);
 void use_notices(Sketch& sketch, Qp& qp);
+void greet(Sketch& sketch, Qp& qp);
 void end(Sketch& sketch, Qp& qp);
 // What an application does with a QP that is certainly in ERR.
 void work_in_error(Sketch& sketch, Qp& qp);

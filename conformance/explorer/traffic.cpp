@@ -98,7 +98,7 @@ std::string pieces(Sketch& sketch, const Qp& qp, const Work& work, bool of_dut, 
     }
     const std::uint32_t domain = qp.domain;
     if (of_dut) {
-        const std::uint64_t far = work.atomic ? sketch.atomic_far() : sketch.far(bytes);
+        const std::uint64_t far = work.atomic ? sketch.far_word() : sketch.far(bytes);
         return fmt::format(" {}{}", own_pieces(sketch, qp, work, bytes, one),
                            remote ? fmt::format(" remote=r[{} +{}]", far, bytes) : "");
     }
@@ -106,9 +106,9 @@ std::string pieces(Sketch& sketch, const Qp& qp, const Work& work, bool of_dut, 
     const std::string local = work.brings ? fmt::format("p[{} +{}]", sketch.near(bytes), bytes)
                                           : fmt::format("u[{} +{}]", sketch.constant(bytes), bytes);
     if (!remote) return fmt::format(" local={}", local);
-    const std::uint64_t target =
-        work.atomic ? sketch.atomic_target(domain) : sketch.target(domain, bytes);
-    return fmt::format(" local={} remote=t{}[{} +{}]", local, domain, target, bytes);
+    const Word there = work.atomic ? sketch.word(domain)
+                                   : Word{fmt::format("t{}", domain), sketch.target(domain, bytes)};
+    return fmt::format(" local={} remote={}[{} +{}]", local, there.region, there.offset, bytes);
 }
 
 // One work request of either side; its receive is there, or comes later (RNR-01).
@@ -160,6 +160,25 @@ void exchange(Sketch& sketch, Qp& qp, bool last) {
                                of(qp), received));
 }
 
+// As many messages as a queue holds, of either side, so that what counts them in few bits shows.
+void exchange_many(Sketch& sketch, const Qp& qp) {
+    const std::uint64_t count = 90 + sketch.random().below(30);
+    const std::uint64_t bytes = 1 + sketch.random().below(8);
+    const std::uint64_t first = sketch.next_ids(count);
+    const std::uint64_t last = first + count - 1;
+    const bool of_dut = sketch.percent(60);
+    const std::string memory =
+        of_dut ? fmt::format("local=s{}[{} +{}] remote=r[{} +{}]", qp.domain,
+                             sketch.source(qp.domain, bytes), bytes, sketch.far(bytes), bytes)
+               : fmt::format("local=u[{} +{}] remote=t{}[{} +{}]", sketch.constant(bytes), bytes,
+                             qp.domain, sketch.target(qp.domain, bytes), bytes);
+    const std::string_view side = of_dut ? "dut   " : "tester";
+    sketch.say(fmt::format("{} post {}RDMA_WRITE id={}..{} {}", side, of(qp), first, last, memory));
+    sketch.say(fmt::format("{} done {}send id={} within 60s", side, of(qp), last));
+    sketch.pass(std::chrono::milliseconds(200));
+    sketch.count(count * bytes);
+}
+
 } // namespace
 
 void begin_traffic(Sketch& sketch, const Qp& qp) {
@@ -177,6 +196,10 @@ void begin_traffic(Sketch& sketch, const Qp& qp) {
 
 void traffic(Sketch& sketch, Qp& qp) {
     if (qp.posted >= 40) return;
+    if (sketch.features().volume && qp.known && sketch.percent(40)) {
+        ++qp.posted;
+        return exchange_many(sketch, qp);
+    }
     const std::uint64_t count = 1 + sketch.random().below(sketch.features().bursts ? 8 : 2);
     for (std::uint64_t i = 0; i < count; ++i) {
         ++qp.posted;
@@ -184,44 +207,51 @@ void traffic(Sketch& sketch, Qp& qp) {
     }
 }
 
-void interfere(Sketch& sketch, Qp& qp) {
+namespace {
+
+void write_memory(Sketch& sketch, Qp& qp) {
     constexpr std::array<std::string_view, 4> patterns{"zero", "ones", "random",
                                                        "hex\"DEADBEEF01\""};
     const std::string_view pattern = sketch.random().pick(patterns);
     const std::uint64_t bytes = pattern.starts_with("hex") ? 5 : 1 + sketch.random().below(300);
+    sketch.say(fmt::format("dut    write t{}[{} +{}] = {}", qp.domain,
+                           sketch.target(qp.domain, bytes), bytes, pattern));
+}
+
+void change_rnr_timer(Sketch& sketch, Qp& qp) {
+    const std::uint64_t code =
+        sketch.features().timers ? sketch.random().below(32) : 1 + sketch.random().below(12);
+    sketch.say(fmt::format("dut    modify {}min_rnr_timer={}", of(qp), code));
+}
+
+// N-16: a queue may hold fewer at once, and tells so once more.
+void rearm(Sketch& sketch, Qp& /*qp*/) {
+    sketch.say(fmt::format("dut    rearm q limit={}", 1 + sketch.random().below(4)));
+}
+
+} // namespace
+
+void interfere(Sketch& sketch, Qp& qp) {
+    sketch.doubt_if_late(qp);
     const Features& features = sketch.features();
-    switch (sketch.random().below(16)) {
-    case 0:
-    case 1:
-    case 2:
-    case 3:
-        return sketch.say(fmt::format("dut    write t{}[{} +{}] = {}", qp.domain,
-                                      sketch.target(qp.domain, bytes), bytes, pattern));
-    case 4: return sketch.wait(std::chrono::milliseconds(1));
-    case 5:
-        if (qp.dead || !qp.known || qp.early || !is_reliable(qp.talk)) return;
-        return sketch.say(fmt::format("dut    modify {}min_rnr_timer={}", of(qp),
-                                      features.timers ? sketch.random().below(32)
-                                                      : 1 + sketch.random().below(12)));
-    case 6:
-    case 7: return drain(sketch, qp);
-    case 8:
-        if (sketch.percent(30)) end(sketch, qp);
-        return;
-    case 9:
-    case 10:
-        if (features.reconnects) reconnect(sketch, qp);
-        return;
-    case 11:
-        if (features.rights) change_rights(sketch, qp);
-        return;
-    case 12:
-    case 13: return use_notices(sketch, qp);
-    case 14: // N-16: a queue may hold fewer at once, and tells so once more
-        if (!qp.shared || !sketch.reach().events) return;
-        return sketch.say(fmt::format("dut    rearm q limit={}", 1 + sketch.random().below(4)));
-    default: return;
-    }
+    const bool lives = !qp.dead && qp.known && !qp.early && is_reliable(qp.talk);
+    // The faults of such traffic befall all packets.
+    const bool greets = features.greetings && std::ranges::none_of(sketch.qps(), [](const Qp& one) {
+                            return one.talk == Talk::Peers;
+                        });
+    const std::array<Step, 10> steps{{
+        {40, true, write_memory},
+        {40, greets, greet},
+        {10, true, [](Sketch& s, Qp&) { s.wait(std::chrono::milliseconds(1)); }},
+        {10, lives, change_rnr_timer},
+        {20, true, drain},
+        {4, true, end},
+        {20, features.reconnects, reconnect},
+        {10, features.rights, change_rights},
+        {20, true, use_notices},
+        {10, qp.shared && sketch.reach().events, rearm},
+    }};
+    take_one(sketch, qp, steps);
 }
 
 } // namespace veriroce::explorer

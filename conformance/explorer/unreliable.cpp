@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
@@ -77,6 +78,15 @@ std::vector<std::string> packets_of(const Sketch& sketch, const Qp& qp, std::str
     return lines;
 }
 
+// What a lost message left open ends with the next SEND, which takes the receive.
+void send_after_loss(Sketch& sketch, Qp& qp, const Sink& sink) {
+    const std::uint64_t bytes = sketch.random().below(sketch.mtu());
+    const std::uint64_t from = sketch.constant(bytes);
+    sketch.say(packets_of(sketch, qp, "SEND", "", from, bytes).front());
+    ++qp.psn;
+    expect_received(sketch, qp, sink, from, bytes, 0);
+}
+
 // EXT-06: a message with a gap is lost, and its receive serves the next one.
 void send_uc(Sketch& sketch, Qp& qp) {
     const std::uint64_t bytes = std::min<std::uint64_t>(sketch.length(), 4 * sketch.mtu());
@@ -90,11 +100,7 @@ void send_uc(Sketch& sketch, Qp& qp) {
             if (i != lost) sketch.say(lines[i]);
         }
         qp.psn += static_cast<std::int64_t>(lines.size());
-        const std::uint64_t more = sketch.random().below(sketch.mtu());
-        const std::uint64_t next = sketch.constant(more);
-        sketch.say(packets_of(sketch, qp, "SEND", "", next, more).front());
-        ++qp.psn;
-        return expect_received(sketch, qp, sink, next, more, 0);
+        return send_after_loss(sketch, qp, sink);
     }
     const std::size_t spoiled = sketch.features().dropped && sketch.percent(40)
                                     ? sketch.random().below(lines.size())
@@ -109,16 +115,27 @@ void send_uc(Sketch& sketch, Qp& qp) {
     expect_received(sketch, qp, sink, from, bytes, 0, immediate);
 }
 
-// A device may lose it, for example while it fetches the page, so no line expects its data.
+// A device may lose it, for example while it fetches the page, so no line expects its data. One
+// that lost a packet on the way takes no receive.
 void write_uc(Sketch& sketch, Qp& qp) {
     const std::uint64_t bytes = sketch.length();
     const std::uint64_t from = sketch.constant(bytes);
     const std::uint64_t to = sketch.target(qp.domain, bytes);
     const std::string remote = fmt::format(" va=t{0}+{1} rkey=t{0}", qp.domain, to);
-    for (const std::string& line : packets_of(sketch, qp, "RDMA_WRITE", remote, from, bytes)) {
-        sketch.say(line);
-        ++qp.psn;
+    const std::int64_t count = sketch.packets_of(bytes);
+    const bool loses = sketch.features().gaps && count > 1 && sketch.percent(50);
+    const bool immediate = loses && sketch.features().immediate && sketch.percent(50);
+    const std::int64_t lost =
+        loses ? static_cast<std::int64_t>(sketch.random().below(static_cast<std::uint64_t>(count)))
+              : count;
+    std::optional<Sink> sink;
+    if (immediate) sink = post_receive(sketch, qp, sketch.mtu());
+    const auto lines = packets_of(sketch, qp, "RDMA_WRITE", remote, from, bytes, immediate);
+    for (std::size_t i = 0; i < lines.size(); ++i) {
+        if (std::cmp_not_equal(i, lost)) sketch.say(lines[i]);
     }
+    qp.psn += count;
+    if (sink) send_after_loss(sketch, qp, *sink);
 }
 
 void post_uc(Sketch& sketch, Qp& qp) {
@@ -157,7 +174,7 @@ void fail_alone(Sketch& sketch, Qp& qp) {
 // A stranger's datagram is as good as any.
 std::string damage_of_datagram(Sketch& sketch) {
     std::string fault = damage(sketch);
-    return fault.starts_with("ip.src") ? "icrc=bad" : fault;
+    return fault.contains("ip.src") ? "icrc=bad" : fault;
 }
 
 // --- UD -----------------------------------------------------------------------------------------
@@ -195,7 +212,9 @@ void send_ud(Sketch& sketch, Qp& qp) {
 }
 
 void post_ud(Sketch& sketch, Qp& qp) {
-    const std::uint64_t bytes = 1 + sketch.random().below(sketch.mtu());
+    const std::uint64_t most = sketch.mtu();
+    const std::uint64_t bytes =
+        sketch.percent(30) ? most - sketch.random().below(5) : 1 + sketch.random().below(most);
     const std::uint64_t id = sketch.next_id();
     const auto piece = [&](std::uint64_t of_it) {
         return fmt::format("s{}[{} +{}]", qp.domain, sketch.source(qp.domain, of_it), of_it);
@@ -240,7 +259,7 @@ void talk_unreliably(Sketch& sketch, Qp& qp) {
     }
     if (qp.talk == Talk::Datagrams && !qp.early && sketch.percent(12))
         return change_queue_key(sketch, qp);
-    const bool first_key = qp.queue_key == kFirstQueueKey && qp.old_queue_key == kFirstQueueKey;
+    const bool first_key = qp.queue_key == qp.old_queue_key;
     if (sketch.features().unreliable && !qp.early && first_key && sketch.percent(8))
         return fail_alone(sketch, qp);
     const bool asks = qp.early || sketch.percent(60);

@@ -18,10 +18,12 @@ struct Window {
     std::uint64_t bytes = 0;
     bool writes = false;
     bool reads = false;
+    bool atomics = false;   // and nothing else
     bool from_zero = false; // its addresses begin at 0
 };
 
 std::string_view rights_of(const Window& window) {
+    if (window.atomics) return "remote_atomic";
     if (window.writes && window.reads) return "remote_read,remote_write";
     return window.writes ? "remote_write" : "remote_read";
 }
@@ -30,14 +32,16 @@ void bind(Sketch& sketch, Qp& qp, Window& window) {
     const std::uint64_t id = sketch.next_id();
     window.bytes = 8 + sketch.random().below(sketch.percent(70) ? 100 : 3 * sketch.mtu());
     window.offset = sketch.target(1, window.bytes);
-    window.writes = sketch.percent(60);
-    window.reads = !window.writes || sketch.percent(30);
+    const bool able = sketch.reach().atomics && qp.may_atomic && window.bytes >= 15;
+    window.atomics = able && sketch.percent(20);
+    window.writes = !window.atomics && sketch.percent(60);
+    window.reads = !window.atomics && (!window.writes || sketch.percent(30));
     std::string line =
         fmt::format("dut    post {}BIND_MW id={} mw=w{} local=t1[{} +{}] access={}", of(qp), id,
                     window.number, window.offset, window.bytes, rights_of(window));
     constexpr std::string_view zero = ",zero_based";
-    window.from_zero =
-        window.type == 2 && line.size() + zero.size() <= kColumns && sketch.percent(30);
+    window.from_zero = window.type == 2 && !window.atomics &&
+                       line.size() + zero.size() <= kColumns && sketch.percent(30);
     if (window.from_zero) line += zero;
     sketch.say(std::move(line));
     sketch.say(fmt::format("dut    done {}send id={} within 10s", of(qp), id));
@@ -52,7 +56,21 @@ std::string request(const Qp& qp, const Window& window, bool write, std::uint64_
     return fmt::format("{}RDMA_WRITE {} len={} ackreq", sends(qp), where, bytes);
 }
 
+// ATM-02: the address counts, not where the window begins.
+void add_through(Sketch& sketch, Qp& qp, const Window& window) {
+    make_room_for_read(sketch, qp);
+    send_pending(sketch, qp);
+    const std::uint64_t first = (8 - window.offset % 8) % 8;
+    const std::uint64_t words = (window.bytes - first) / 8;
+    sketch.say(fmt::format("{0}FETCH_ADD psn={1} va=w{2}+{3} rkey=w{2} add={4}", sends(qp), qp.psn,
+                           window.number, first + 8 * sketch.random().below(words),
+                           1 + sketch.random().below(1000)));
+    sketch.say(fmt::format("{}ATOMIC_ACKNOWLEDGE psn={}", expects(qp), qp.psn++));
+    qp.unheard = 0;
+}
+
 void use(Sketch& sketch, Qp& qp, const Window& window) {
+    if (window.atomics) return add_through(sketch, qp, window);
     const bool write = window.writes && (!window.reads || sketch.percent(50));
     const std::uint64_t from = sketch.percent(40) ? 0 : sketch.random().below(window.bytes);
     const std::uint64_t bytes =
@@ -85,7 +103,7 @@ void misuse(Sketch& sketch, Qp& qp, const Window& window) {
                                write ? "ackreq len" : "dmalen"));
         break;
     case 5: // KEY-04: it has no right to atomics
-        if (sketch.reach().atomics && window.bytes >= 15 && !window.from_zero) {
+        if (sketch.reach().atomics && window.bytes >= 15 && !window.from_zero && !window.atomics) {
             sketch.say(fmt::format("{}FETCH_ADD psn={} va=w{}+{} rkey=w{} add=1", sends(qp), qp.psn,
                                    window.number, (8 - window.offset % 8) % 8, window.number));
             break;
@@ -138,6 +156,7 @@ bool invalidate(Sketch& sketch, Qp& qp, const Window& window) {
     sketch.say(fmt::format("dut    done {}recv id={}", of(qp), id));
     sketch.count(bytes);
     qp.psn += packets;
+    if (packets == 1) qp.sent.push_back({.packets = {line}, .first_psn = last, .last_psn = last});
     return true;
 }
 
@@ -182,7 +201,8 @@ bool use_on_another(Sketch& sketch, const Qp& owner, const Window& window) {
     if (sketch.percent(50) && use_in_another_domain(sketch, window)) return true;
     const auto other = std::ranges::find_if(sketch.qps(), [&](const Qp& one) {
         return &one != &owner && one.domain == 1 && one.talk == Talk::TesterAsks && one.known &&
-               !one.dead && one.may_read && one.may_write && one.pending.empty();
+               !one.dead && one.may_read && one.may_write && one.pending.empty() &&
+               (one.may_atomic || !window.atomics);
     });
     if (other == sketch.qps().end()) return false;
     if (window.type == 1) {

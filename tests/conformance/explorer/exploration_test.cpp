@@ -1,4 +1,7 @@
 // Dialogues of seeds: the same every time, no false alarm, and findings that stand by themselves.
+#include <array>
+#include <string_view>
+
 #include <catch2/catch.hpp>
 
 #include "conformance/explorer/exploration.hpp"
@@ -52,6 +55,54 @@ TEST_CASE("explorer: no line of a dialogue is too long for a script", "[explorer
         std::istringstream lines(text);
         for (std::string line; std::getline(lines, line);)
             REQUIRE(line.size() <= 100);
+    }
+}
+
+TEST_CASE("explorer: dialogues use the rare words of the language, too", "[explorer]") {
+    constexpr std::array<std::string_view, 36> words{"SEND_ONLY_WITH_INV",
+                                                     "RDMA_WRITE_LAST_WITH_IMM",
+                                                     " LOCAL_INV ",
+                                                     "access=remote_atomic",
+                                                     "zero_based",
+                                                     "ATOMIC_WRITE",
+                                                     "FLUSH",
+                                                     " sel=1",
+                                                     "RNR_RETRY_EXC_ERR",
+                                                     "status=RETRY_EXC_ERR",
+                                                     "WR_FLUSH_ERR",
+                                                     "lkey=abs",
+                                                     "CM_REQ",
+                                                     "CM_DREQ",
+                                                     "CM_SIDR_REQ",
+                                                     "CM_REJ",
+                                                     "state=SQD",
+                                                     "state=INIT",
+                                                     "event SQ_DRAINED",
+                                                     "dut    notified",
+                                                     "dut    quiet",
+                                                     "dut    rearm",
+                                                     "dut    dereg",
+                                                     "dut    reconnect",
+                                                     " to=x",
+                                                     "qkey=0x80001234",
+                                                     "vlan.pcp=",
+                                                     "invert=ip.src",
+                                                     "ip.checksum=",
+                                                     "cq=all",
+                                                     "srq=q",
+                                                     "signal_all=1",
+                                                     " fence",
+                                                     " inline",
+                                                     "[8 +0]",
+                                                     "tester answers"};
+    Reach reach = reach_of(VirtualTestbed(right_engine()).environment({}));
+    reach.vlan = 77;
+    std::string all;
+    for (std::uint64_t seed = 500'000; seed < 503'000; ++seed)
+        all += dialogue_of(seed, reach).text;
+    for (const std::string_view word : words) {
+        INFO(word);
+        CHECK(all.contains(word));
     }
 }
 
