@@ -28,6 +28,7 @@ constexpr std::uint64_t kDialoguesPerSanity = 20;
 constexpr std::uint32_t kTriesPerSignature = 3; // dialogues of which none is confirmed
 constexpr std::size_t kMostPlays = 3'000;       // to make one dialogue small
 constexpr std::size_t kMostLivePlays = 200;
+constexpr std::size_t kMostWitnesses = 4;  // right devices that take part in it
 constexpr std::ptrdiff_t kHeaderLines = 5; // of a dialogue: rule, title, role, level, tags
 
 std::string path_of(std::uint64_t seed) {
@@ -236,18 +237,15 @@ std::optional<Found> Exploration::examine(const Dialogue& dialogue, const CaseRe
     std::erase_if(fresh, [&](const std::string& one) { return known_.contains(one); });
     if (fresh.empty()) return std::nullopt;
     const std::uint64_t seed = dialogue.seed;
-    const std::optional<std::string> whole_refuted = refuted(dialogue.text, seed);
+    const std::optional<Refutation> refutation = refuted(dialogue.text, seed);
     for (const std::string& signature : fresh) {
-        std::optional<std::string> why = whole_refuted;
         std::string small;
-        if (!why) {
-            small = made_small(dialogue, signature);
-            why = refuted(small, seed);
-        }
+        if (!refutation) small = made_small(dialogue, signature);
         // Who was cut short speaks against nothing.
         if (command_line::StopOnSignal::requested()) return std::nullopt;
-        if (why) {
-            if (tries_[signature]++ == 0) unconfirmed_.push_back({seed, signature, *why});
+        if (refutation) {
+            if (tries_[signature]++ == 0)
+                unconfirmed_.push_back({seed, signature, refutation->why});
             if (tries_[signature] >= kTriesPerSignature) known_.insert(signature);
             continue;
         }
@@ -278,9 +276,10 @@ bool Exploration::is_for(const std::string& text, const script::Script& script,
     return serves && (right.in_order || !gaps) && (right.times_retries || !retries);
 }
 
-std::optional<std::string> Exploration::refuted(const std::string& text, std::uint64_t seed) {
+std::optional<Exploration::Refutation> Exploration::refuted(const std::string& text,
+                                                            std::uint64_t seed) {
     const auto script = script::compile(path_of(seed), text);
-    if (!script) return "the small script does not compile";
+    if (!script) return Refutation{.why = "the script does not compile", .by = nullptr};
     std::vector<RightDevice*> alone;
     std::vector<RightDevice*> others;
     for (RightDevice& one : right_) {
@@ -290,12 +289,12 @@ std::optional<std::string> Exploration::refuted(const std::string& text, std::ui
     plan::Ahead<CaseResult> plays(options_.threads, alone.size(), [&](std::size_t number) {
         return play_alone(*alone[number]->testbed, *script, seed);
     });
-    for (const RightDevice* one : alone) {
-        if (auto why = objection(*one, plays.take())) return why;
+    for (RightDevice* one : alone) {
+        if (auto why = objection(*one, plays.take())) return Refutation{*std::move(why), one};
     }
     for (RightDevice* one : others) {
         const CaseResult result = play_until_settled(*one->testbed, one->wire, *script, seed);
-        if (auto why = objection(*one, result)) return why;
+        if (auto why = objection(*one, result)) return Refutation{*std::move(why), one};
     }
     return std::nullopt;
 }
@@ -311,19 +310,22 @@ std::optional<std::string> Exploration::objection(const RightDevice& device,
 }
 
 bool Exploration::fails_alike(const std::string& text, std::uint64_t seed,
-                              const std::string& signature) {
+                              const std::string& signature,
+                              std::span<RightDevice* const> witnesses) {
     const auto script = script::compile(path_of(seed), text);
     if (!script || script->runs.size() != 1) return false;
     const int plays = testbed_.may_lose_packets() ? 2 : 1;
     for (int i = 0; i < plays; ++i) {
         if (!has(play(testbed_, *script, seed), signature)) return false;
     }
-    if (right_.empty()) return true;
-    const Verdict verdict = play(*right_.front().testbed, *script, seed).verdict;
-    return verdict == Verdict::Pass || verdict == Verdict::Info;
+    return std::ranges::all_of(witnesses, [&](RightDevice* one) {
+        const CaseResult result = play_until_settled(*one->testbed, one->wire, *script, seed);
+        return result.verdict != Verdict::Skip && !objection(*one, result);
+    });
 }
 
-std::string Exploration::made_small(const Dialogue& dialogue, const std::string& signature) {
+std::string Exploration::made_smaller(const Dialogue& dialogue, const std::string& signature,
+                                      std::span<RightDevice* const> witnesses) {
     const std::size_t most = testbed_.may_lose_packets() ? kMostLivePlays : kMostPlays;
     std::size_t plays = 0;
     plan::Lines lines = plan::lines_of(dialogue.text);
@@ -334,7 +336,7 @@ std::string Exploration::made_small(const Dialogue& dialogue, const std::string&
     const auto still_fails = [&](const plan::Lines& some) {
         if (plays >= most || command_line::StopOnSignal::requested()) return false;
         ++plays;
-        return fails_alike(header + plan::joined(some), dialogue.seed, signature);
+        return fails_alike(header + plan::joined(some), dialogue.seed, signature, witnesses);
     };
     for (bool smaller = true; smaller && plays < most;) {
         const std::size_t before = lines.size();
@@ -342,6 +344,19 @@ std::string Exploration::made_small(const Dialogue& dialogue, const std::string&
         smaller = lines.size() < before;
     }
     return header + plan::joined(lines);
+}
+
+std::string Exploration::made_small(const Dialogue& dialogue, const std::string& signature) {
+    std::vector<RightDevice*> witnesses;
+    if (!right_.empty()) witnesses.push_back(&right_.front());
+    for (std::size_t i = 0; i < kMostWitnesses; ++i) {
+        std::string small = made_smaller(dialogue, signature, witnesses);
+        const auto refutation = refuted(small, dialogue.seed);
+        if (!refutation) return small;
+        if (refutation->by == nullptr || command_line::StopOnSignal::requested()) break;
+        witnesses.push_back(refutation->by);
+    }
+    return dialogue.text;
 }
 
 } // namespace veriroce::explorer

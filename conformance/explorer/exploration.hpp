@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -108,14 +109,24 @@ class Exploration {
     interpreter::CaseResult play_until_settled(testbed::Testbed& testbed, plan::WireRecord& wire,
                                                const script::Script& script, std::uint64_t seed);
     std::optional<Found> examine(const Dialogue& dialogue, const interpreter::CaseResult& result);
+    struct Refutation {
+        std::string why;
+        RightDevice* by = nullptr; // no device: the text is no script
+    };
     // Why the text does not count; nothing if every right device passes it.
-    std::optional<std::string> refuted(const std::string& text, std::uint64_t seed);
+    std::optional<Refutation> refuted(const std::string& text, std::uint64_t seed);
     // Why the result of a right device speaks against the script that it played.
     static std::optional<std::string> objection(const RightDevice& device,
                                                 const interpreter::CaseResult& result);
     [[nodiscard]] bool is_for(const std::string& text, const script::Script& script,
                               const RightDevice& device) const;
-    bool fails_alike(const std::string& text, std::uint64_t seed, const std::string& signature);
+    // Whether the text shows it on the device under test, and the witnesses pass.
+    bool fails_alike(const std::string& text, std::uint64_t seed, const std::string& signature,
+                     std::span<RightDevice* const> witnesses);
+    std::string made_smaller(const Dialogue& dialogue, const std::string& signature,
+                             std::span<RightDevice* const> witnesses);
+    // A small script that shows it and that every right device passes. One that fails a script made
+    // smaller becomes a witness for the next one; of a dialogue that has too many, the whole.
     std::string made_small(const Dialogue& dialogue, const std::string& signature);
     void count(const interpreter::CaseResult& result, std::uint64_t seed);
     bool still_answers(std::uint64_t seed);
