@@ -142,9 +142,11 @@ void note_told(const Context& context) {
     const bool nak = packet.transport.headers.has(wire::Header::Aeth) &&
                      packet.transport.aeth.syndrome.nak_code() == wire::NakCode::PsnSequence;
     notes.at_port->told = packet.time;
-    // REQ-18: what the network held back until later PSNs were acknowledged asks for nothing.
-    const bool stale =
-        nak && notes.acknowledged && wire::distance(packet.psn(), *notes.acknowledged) > 0;
+    // REQ-18: what the network held back until later PSNs were acknowledged asks for nothing; nor
+    // does a NAK of what was never asked.
+    const auto is_before = [&](wire::Psn psn) { return wire::distance(packet.psn(), psn) > 0; };
+    const bool stale = nak && (is_before(context.stream().unacknowledged()) ||
+                               (notes.acknowledged && is_before(*notes.acknowledged)));
     if (stale) return;
     if (nak && !notes.in_resend) {
         notes.at_port->resume = Refusal{.psn = packet.psn(), .number = packet.number};

@@ -1,4 +1,6 @@
 // How a requester reacts to a loss that it was told of; duplicates without an answer.
+#include <algorithm>
+
 #include <catch2/catch.hpp>
 
 #include "tests/conformance/judge/history.hpp"
@@ -38,6 +40,10 @@ TEST_CASE("judge REQ-11: a sequence NAK is answered from its PSN", "[judge][REQ-
     // Late: it is acknowledged by now.
     packets.insert(packets.end() - 1, wire.ack(103, 4));
     CHECK(judged(at_a(), packets) == kNothing);
+    // The connection begins at 100: nothing before it was asked, so nothing is sent again for it.
+    const auto too_early = wire.nak(99, 0, NakCode::PsnSequence);
+    const auto found = judged(at_a(), {send(100), send(101), too_early, send(100), send(101)});
+    CHECK(std::ranges::find(found, certain("REQ-11").front()) == found.end());
 }
 
 TEST_CASE("judge REQ-08: an unanswered READ is not forgotten", "[judge][REQ-08]") {
