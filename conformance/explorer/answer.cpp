@@ -19,6 +19,10 @@ constexpr std::size_t kMostOpen = 12;     // requests that the tester has not an
 constexpr std::size_t kMostChained = 24;  // of them in one chain
 constexpr std::uint32_t kMostPosted = 60; // of a QP; its queue holds 128
 
+// Of a PSN.
+constexpr std::array<std::string_view, 3> kRefusals{
+    "NAK psn={} code=REMOTE_ACCESS", "NAK psn={} code=PSN_SEQUENCE", "RNR_NAK psn={} timer=1"};
+
 bool waits_for_packets(const Qp& qp) {
     // Elsewhere lines for answers would pass over the requests.
     return qp.talk == Talk::DutAsks;
@@ -65,9 +69,9 @@ std::string with_flags(Sketch& sketch, const Qp& qp, Asked& asked, std::string l
 }
 
 // The piece of the tester's region that a WRITE or READ names.
-std::string far_piece(Sketch& sketch, std::uint64_t bytes, std::uint64_t& offset) {
-    offset = sketch.far(bytes);
-    return bytes == 0 ? " remote=r" : fmt::format(" remote=r[{} +{}]", offset, bytes);
+std::string far_piece(Sketch& sketch, std::uint64_t bytes, Place& place) {
+    place = sketch.far(bytes);
+    return fmt::format(" remote={}", bytes == 0 ? place.region : place.piece(bytes));
 }
 
 // Its value has as many digits as the line has room for.
@@ -98,7 +102,7 @@ void post_inline_and_write_over(Sketch& sketch, const Qp& qp, Asked& asked) {
         fmt::format("k{}[{} +{}]", qp.domain, sketch.sink(qp.domain, asked.bytes), asked.bytes);
     std::string line =
         fmt::format("dut    post {}{} id={} local={}", of(qp), asked.name, asked.id, piece);
-    if (write) line += far_piece(sketch, asked.bytes, asked.offset);
+    if (write) line += far_piece(sketch, asked.bytes, asked.from);
     sketch.say(line + " inline");
     sketch.say(fmt::format("dut    write {} = random", piece));
 }
@@ -115,7 +119,7 @@ void post_message(Sketch& sketch, const Qp& qp, Asked& asked) {
     asked.takes_receive = !write || immediate;
     std::string line = fmt::format("dut    post {}{} id={} {}", of(qp), asked.name, asked.id,
                                    source_field(sketch, qp, asked.bytes, !rest.empty()));
-    if (write) line += far_piece(sketch, asked.bytes, asked.offset);
+    if (write) line += far_piece(sketch, asked.bytes, asked.from);
     if (immediate) line += immediate_field(sketch, line.size());
     if (invalidates) line += fmt::format(" ikey=abs:0x{:X}", sketch.random().next() >> 32);
     sketch.say(with_flags(sketch, qp, asked, std::move(line)));
@@ -124,7 +128,7 @@ void post_message(Sketch& sketch, const Qp& qp, Asked& asked) {
 void post_read(Sketch& sketch, const Qp& qp, Asked& asked) {
     asked.kind = Asked::Kind::Read;
     asked.name = "RDMA_READ_REQUEST";
-    const std::string remote = far_piece(sketch, asked.bytes, asked.offset);
+    const std::string remote = far_piece(sketch, asked.bytes, asked.from);
     const std::string local = sink_field(sketch, qp, asked.bytes);
     std::string line =
         fmt::format("dut    post {}RDMA_READ id={} {}{}", of(qp), asked.id, local, remote);
@@ -136,9 +140,9 @@ void post_atomic(Sketch& sketch, const Qp& qp, Asked& asked) {
     asked.bytes = 8;
     const bool add = sketch.percent(50);
     asked.name = add ? "FETCH_ADD" : "COMPARE_SWAP";
-    const std::uint64_t far = sketch.far_word();
+    const std::string far = sketch.far_word().piece(8);
     const auto begin = [&](const std::string& local) {
-        return fmt::format("dut    post {}{} id={} {} remote=r[{} +8] ", of(qp),
+        return fmt::format("dut    post {}{} id={} {} remote={} ", of(qp),
                            add ? "ATOMIC_FETCH_AND_ADD" : "ATOMIC_CMP_AND_SWP", asked.id, local,
                            far);
     };
@@ -160,8 +164,8 @@ void post_extension(Sketch& sketch, const Qp& qp, Asked& asked) {
     asked.name = write ? "ATOMIC_WRITE" : "FLUSH";
     const std::string local =
         write ? fmt::format("local=s{}[{} +8] ", qp.domain, sketch.source(qp.domain, 8)) : "";
-    std::string line = fmt::format("dut    post {}{} id={} {}remote=r[{} +8]", of(qp), asked.name,
-                                   asked.id, local, sketch.far_word());
+    std::string line = fmt::format("dut    post {}{} id={} {}remote={}", of(qp), asked.name,
+                                   asked.id, local, sketch.far_word().piece(8));
     if (!write && sketch.percent(50))
         line +=
             fmt::format(" plt={} sel={}", 1 + sketch.random().below(3), sketch.random().below(2));
@@ -177,7 +181,7 @@ void post_chain(Sketch& sketch, Qp& qp) {
     const std::uint64_t first = sketch.next_ids(count);
     Asked asked{.name = write ? "RDMA_WRITE" : "SEND", .bytes = bytes, .takes_receive = !write};
     std::string remote;
-    if (write) remote = far_piece(sketch, bytes, asked.offset);
+    if (write) remote = far_piece(sketch, bytes, asked.from);
     const auto line = [&](std::uint64_t from, std::uint64_t to) {
         return fmt::format("dut    post {}{} id={}..{} local=s{}[{} +{}]{}", of(qp), asked.name,
                            from, to, qp.domain, sketch.source(qp.domain, bytes), bytes, remote);
@@ -271,8 +275,8 @@ std::string answer_line(Sketch& sketch, const Qp& qp, const Asked& asked) {
     case Asked::Kind::Read:
         if (asked.bytes == 0)
             return fmt::format("{}RDMA_READ_RESPONSE psn={} len=0", sends(qp), asked.first_psn);
-        return fmt::format("{}RDMA_READ_RESPONSE psn={} data=r[{} +{}]", sends(qp), asked.first_psn,
-                           asked.offset, asked.bytes);
+        return fmt::format("{}RDMA_READ_RESPONSE psn={} data={}", sends(qp), asked.first_psn,
+                           asked.from.piece(asked.bytes));
     case Asked::Kind::Atomic:
         return fmt::format("{}ATOMIC_ACKNOWLEDGE psn={} original={}", sends(qp), asked.first_psn,
                            operand(sketch, kColumns));
@@ -319,13 +323,11 @@ void answer_first(Sketch& sketch, Qp& qp) {
 
 // An answer that the device must drop: it would complete the request with other data, or end it.
 void say_damaged(Sketch& sketch, const Qp& qp, const Asked& asked) {
-    constexpr std::array<std::string_view, 3> refusals{
-        "NAK psn={} code=REMOTE_ACCESS", "NAK psn={} code=PSN_SEQUENCE", "RNR_NAK psn={} timer=1"};
     std::string line = answer_line(sketch, qp, asked);
     std::string fault = damage(sketch);
     if (sketch.percent(40)) {
         line =
-            sends(qp) + fmt::format(fmt::runtime(sketch.random().pick(refusals)), asked.first_psn);
+            sends(qp) + fmt::format(fmt::runtime(sketch.random().pick(kRefusals)), asked.first_psn);
         // The judge compares no P_Keys, and takes every refusal for one that counts.
         if (fault.find("pkey") != std::string::npos) fault = "icrc=bad";
     }
@@ -441,8 +443,9 @@ void say_responses(Sketch& sketch, const Qp& qp, const Asked& asked, std::int64_
                                                                 : "MIDDLE";
         const std::uint64_t from = static_cast<std::uint64_t>(i) * mtu;
         const std::uint64_t bytes = std::min<std::uint64_t>(mtu, asked.bytes - from);
-        sketch.say(fmt::format("{}RDMA_READ_RESPONSE_{} psn={} data=r[{} +{}]", sends(qp), place,
-                               asked.first_psn + i, asked.offset + from, bytes));
+        const Place part{asked.from.region, asked.from.offset + from};
+        sketch.say(fmt::format("{}RDMA_READ_RESPONSE_{} psn={} data={}", sends(qp), place,
+                               asked.first_psn + i, part.piece(bytes)));
     }
 }
 
@@ -504,7 +507,9 @@ void haunt(Sketch& sketch, Qp& qp) {
         return sketch.wait(interpreter::kWaitThatLooks);
     case 1:
         return sketch.say(fmt::format("{}RDMA_READ_RESPONSE_ONLY psn={} len=64", sends(qp), psn));
-    case 2: return sketch.say(fmt::format("{}NAK psn={} code=REMOTE_ACCESS", sends(qp), psn));
+    case 2:
+        return sketch.say(fmt::format(
+            "{}{}", sends(qp), fmt::format(fmt::runtime(sketch.random().pick(kRefusals)), psn)));
     default: break;
     }
     await_request(sketch, qp, asked);
@@ -641,6 +646,12 @@ void exhaust_at_end(Sketch& sketch, Qp& qp) {
     if (qp.dut_dead || !waits_for_packets(qp)) return;
     if (qp.open.empty()) post(sketch, qp);
     if (!qp.open.empty()) exhaust(sketch, qp); // a chain is answered already
+    if (!sketch.features().reconnects || !qp.dut_dead || !sketch.percent(50)) return;
+    // TMO-03, STA-10: its next life has all its retries.
+    reconnect(sketch, qp);
+    post(sketch, qp);
+    if (sketch.features().losses && !qp.open.empty()) lose(sketch, qp);
+    answer_all(sketch, qp);
 }
 
 void ask_device(Sketch& sketch, Qp& qp) {

@@ -250,7 +250,7 @@ std::uint64_t some_word(Sketch& sketch) {
 
 // ATM-01, ATM-08: on a word that is known, so that a compare meets it, or misses it by one bit.
 void send_atomics_on_known_word(Sketch& sketch, Qp& qp) {
-    const Word word = sketch.word(qp.domain);
+    const Place word = sketch.word(qp.domain);
     const std::string where = word.fields();
     std::uint64_t value = some_word(sketch);
     std::string bytes;
@@ -422,9 +422,8 @@ std::int64_t far_ahead(Sketch& sketch) {
 void unready(Sketch& sketch, Qp& qp);
 void illegal(Sketch& sketch, Qp& qp);
 
-// RSP-02: a packet from far ahead, and then what is expected.
-void far_packet(Sketch& sketch, Qp& qp) {
-    if (reaches_far(sketch)) return legal(sketch, qp); // as far as its messages
+// A request from far ahead.
+std::string request_ahead(Sketch& sketch, const Qp& qp) {
     const std::string remote = fmt::format("va=f{0} rkey=f{0}", qp.domain);
     const std::string foreign = fmt::format("va=f{0} rkey=f{0}+{1}", qp.domain, 1);
     const std::string_view asks = sketch.percent(70) ? " ackreq" : "";
@@ -439,8 +438,14 @@ void far_packet(Sketch& sketch, Qp& qp) {
                                             sketch.reach().atomics ? "FETCH_ADD add=1 " + remote
                                                                    : "SEND_ONLY len=1",
                                             "RDMA_READ_REQUEST dmalen=8 " + foreign};
-    qp.pending.push_back(fmt::format("{}{} psn={}{}", sends(qp), sketch.random().pick(kinds),
-                                     qp.psn + far_ahead(sketch), asks));
+    return fmt::format("{}{} psn={}{}", sends(qp), sketch.random().pick(kinds),
+                       qp.psn + far_ahead(sketch), asks);
+}
+
+// RSP-02: it comes, and then what is expected.
+void far_packet(Sketch& sketch, Qp& qp) {
+    if (reaches_far(sketch)) return legal(sketch, qp); // as far as its messages
+    qp.pending.push_back(request_ahead(sketch, qp));
     expect(sketch, qp, 80, fmt::format("{}NAK psn={} code=PSN_SEQUENCE", expects(qp), qp.psn));
     if (sketch.features().unready && sketch.features().sends && sketch.percent(30))
         return unready(sketch, qp);
@@ -523,8 +528,7 @@ void unready(Sketch& sketch, Qp& qp) {
     if (sketch.features().duplicates && !qp.sent.empty() && sketch.percent(30))
         queue(qp, qp.sent.back().packets);
     if (sketch.features().gaps && !reaches_far(sketch) && sketch.percent(30)) {
-        qp.pending.push_back(
-            fmt::format("{}SEND_ONLY psn={} ackreq", sends(qp), qp.psn + far_ahead(sketch)));
+        qp.pending.push_back(request_ahead(sketch, qp));
     }
     std::vector<std::string> again(packets.begin() + static_cast<std::ptrdiff_t>(refused),
                                    packets.end());

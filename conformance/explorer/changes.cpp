@@ -208,8 +208,12 @@ void greet(Sketch& sketch, Qp& /*qp*/) {
     case 1: // a connection that it does not know
         sketch.say(message("CM_DREQ") + fmt::format(" cm.localcommid={} cm.remotecommid={}", mine,
                                                     1 + (random.next() >> 32)));
-        return sketch.say(fmt::format("no CM_DREP cm.remotecommid={} mad.transactionid!=0x{:X}",
-                                      mine, transaction));
+        // Both numbers come back.
+        return sketch.say(fmt::format(
+            fmt::runtime(sketch.percent(50)
+                             ? "no CM_DREP cm.remotecommid={} mad.transactionid!=0x{:X}"
+                             : "no CM_DREP cm.remotecommid!={} mad.transactionid=0x{:X}"),
+            mine, transaction));
     case 2: return sketch.say(message("CM_SIDR_REQ") + fmt::format(" cm.requestid={}", mine));
     case 3: return sketch.say(message("CM_REQ") + fmt::format(" {}", random.pick(damages)));
     default: break;

@@ -55,7 +55,11 @@ void Qp::begin_again() {
     answered.reset();
 }
 
-std::string Word::fields() const {
+std::string Place::piece(std::uint64_t bytes) const {
+    return fmt::format("{}[{} +{}]", region, offset, bytes);
+}
+
+std::string Place::fields() const {
     return fmt::format("va={0}+{1} rkey={0}", region, offset);
 }
 
@@ -386,8 +390,9 @@ std::uint64_t Sketch::sink(std::uint32_t domain, std::uint64_t bytes) {
     return offset;
 }
 
-std::uint64_t Sketch::far(std::uint64_t bytes) {
-    return place(far_, bytes);
+Place Sketch::far(std::uint64_t bytes) {
+    const std::size_t which = random_.one_in(3) ? 1 : 0;
+    return {std::string(kFarRegions[which]), place(far_[which], bytes)};
 }
 
 std::uint64_t Sketch::constant(std::uint64_t bytes) {
@@ -408,15 +413,16 @@ std::uint64_t Sketch::word_place(std::uint64_t& extent) {
     return offset;
 }
 
-Word Sketch::word(std::uint32_t domain) {
+Place Sketch::word(std::uint32_t domain) {
     // The first and the last one of a region that is not larger.
     if (random_.one_in(8))
         return {fmt::format("f{}", domain), random_.one_in(3) ? 0 : kFixedBytes - 8};
     return {fmt::format("t{}", domain), word_place(extents_[domain].target)};
 }
 
-std::uint64_t Sketch::far_word() {
-    return word_place(far_);
+Place Sketch::far_word() {
+    const std::size_t which = random_.one_in(3) ? 1 : 0;
+    return {std::string(kFarRegions[which]), word_place(far_[which])};
 }
 
 namespace {
@@ -487,9 +493,11 @@ std::string Sketch::region_lines() const {
         text += region("n", domain, 256, "access=remote_read fill=offsets");
         if (extent.spare_taken) text += region("g", domain, kFixedBytes, "access=" + all);
     }
-    text += fmt::format("tester mr r len={} fill=random "
-                        "access=remote_read,remote_write,remote_atomic\n",
-                        far_ + kGuardBytes);
+    for (std::size_t i = 0; i < far_.size(); ++i) {
+        text += fmt::format("tester mr {} len={} fill=random "
+                            "access=remote_read,remote_write,remote_atomic\n",
+                            kFarRegions[i], far_[i] + kGuardBytes);
+    }
     if (constant_ > 0)
         text += fmt::format("tester mr u len={} fill=random\n", constant_ + kOtherData);
     if (near_ > 0) text += fmt::format("tester mr p len={} fill=zero\n", near_ + kGuardBytes);

@@ -3,6 +3,7 @@
 // regions are written last, when it is known how large they must be.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <deque>
 #include <optional>
@@ -86,6 +87,20 @@ struct Receive {
     std::uint64_t bytes = 0;
 };
 
+// The tester's, in which the device reads and writes: with two keys.
+inline constexpr std::array<std::string_view, 2> kFarRegions{"r", "y"};
+
+// In a region of one side.
+struct Place {
+    std::string region;
+    std::uint64_t offset = 0;
+
+    // As a packet names it.
+    [[nodiscard]] std::string fields() const;
+    // "r[8 +64]"
+    [[nodiscard]] std::string piece(std::uint64_t bytes) const;
+};
+
 // A request of the tester that the device accepted, by the packets that carried
 // it.
 struct Sent {
@@ -105,7 +120,7 @@ struct Asked {
     std::string name; // of a whole message, or of its one packet
     std::uint64_t id = 0;
     std::uint64_t bytes = 0;
-    std::uint64_t offset = 0; // in the tester's region, of a READ
+    Place from; // of the tester, of a READ
     std::int64_t first_psn = 0;
     std::int64_t packets = 1; // PSNs that it takes
     bool takes_receive = false;
@@ -171,15 +186,6 @@ struct Qp {
         known = answers_known = false;
         dead = dut_dead = true;
     }
-};
-
-// A word of one of the device's regions.
-struct Word {
-    std::string region;
-    std::uint64_t offset = 0;
-
-    // As a packet names it.
-    [[nodiscard]] std::string fields() const;
 };
 
 class Sketch {
@@ -248,11 +254,11 @@ class Sketch {
     [[nodiscard]] std::uint64_t next_ids(std::uint64_t count) {
         return std::exchange(id_, id_ + count) + 1;
     }
-    [[nodiscard]] std::uint64_t far(std::uint64_t bytes);  // in the tester's region
+    [[nodiscard]] Place far(std::uint64_t bytes);          // in a region of the tester
     [[nodiscard]] std::uint64_t near(std::uint64_t bytes); // where the tester's engine receives
-    // 8 bytes at a multiple of 8 that the tester may use; and in the tester's region.
-    [[nodiscard]] Word word(std::uint32_t domain);
-    [[nodiscard]] std::uint64_t far_word();
+    // 8 bytes at a multiple of 8 that the tester may use; and in a region of the tester.
+    [[nodiscard]] Place word(std::uint32_t domain);
+    [[nodiscard]] Place far_word();
     // The region that may be deregistered, once.
     [[nodiscard]] bool take_spare(std::uint32_t domain) {
         return !std::exchange(extents_[domain].spare_taken, true);
@@ -298,7 +304,7 @@ class Sketch {
     std::vector<std::string> lines_;
     std::vector<std::string> attributes_; // of each QP: those that only its header tells
     std::vector<Extent> extents_;
-    std::uint64_t far_ = 0;
+    std::array<std::uint64_t, kFarRegions.size()> far_{};
     std::uint64_t near_ = 0;
     std::uint64_t constant_ = 0;
     std::uint64_t id_ = 0;
@@ -343,8 +349,9 @@ std::optional<std::string> damaged(std::string line, std::string_view fault);
 // The regions of every dialogue, by the QP's domain. A line of a script is
 // short, and so are their names: tN, which the tester may read and write; sN,
 // from which the device sends; kN, where it receives; fN, of exactly
-// kFixedBytes; oN, of kOddBytes; nN, which may only be read. The tester's are r; u, which stays as
-// it is; and p, where its engine receives. gN, whose region is deregistered when a line says so.
+// kFixedBytes; oN, of kOddBytes; nN, which may only be read. The tester's are r and y; u, which
+// stays as it is; and p, where its engine receives. gN, whose region is deregistered when a line
+// says so.
 inline constexpr std::uint64_t kFixedBytes = 4096;
 inline constexpr std::uint64_t kOddBytes = 1237;
 inline constexpr int kForEver = 7; // rnr_retry

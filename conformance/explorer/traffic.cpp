@@ -93,22 +93,23 @@ std::string pieces(Sketch& sketch, const Qp& qp, const Work& work, bool of_dut, 
                    bool one) {
     const bool remote = work.operation.starts_with("RDMA") || work.atomic;
     if (bytes == 0) {
-        const std::string there = of_dut ? "r" : fmt::format("t{}", qp.domain);
+        const std::string there = of_dut ? sketch.far(0).region : fmt::format("t{}", qp.domain);
         return remote ? fmt::format(" len=0 remote={}", there) : " len=0";
     }
     const std::uint32_t domain = qp.domain;
     if (of_dut) {
-        const std::uint64_t far = work.atomic ? sketch.far_word() : sketch.far(bytes);
+        const Place far = work.atomic ? sketch.far_word() : sketch.far(bytes);
         return fmt::format(" {}{}", own_pieces(sketch, qp, work, bytes, one),
-                           remote ? fmt::format(" remote=r[{} +{}]", far, bytes) : "");
+                           remote ? " remote=" + far.piece(bytes) : "");
     }
     // REQ-31: the tester may have to send the same bytes again, so nothing else writes to them.
     const std::string local = work.brings ? fmt::format("p[{} +{}]", sketch.near(bytes), bytes)
                                           : fmt::format("u[{} +{}]", sketch.constant(bytes), bytes);
     if (!remote) return fmt::format(" local={}", local);
-    const Word there = work.atomic ? sketch.word(domain)
-                                   : Word{fmt::format("t{}", domain), sketch.target(domain, bytes)};
-    return fmt::format(" local={} remote={}[{} +{}]", local, there.region, there.offset, bytes);
+    const Place there = work.atomic
+                            ? sketch.word(domain)
+                            : Place{fmt::format("t{}", domain), sketch.target(domain, bytes)};
+    return fmt::format(" local={} remote={}", local, there.piece(bytes));
 }
 
 // One work request of either side; its receive is there, or comes later (RNR-01).
@@ -168,8 +169,8 @@ void exchange_many(Sketch& sketch, const Qp& qp) {
     const std::uint64_t last = first + count - 1;
     const bool of_dut = sketch.percent(60);
     const std::string memory =
-        of_dut ? fmt::format("local=s{}[{} +{}] remote=r[{} +{}]", qp.domain,
-                             sketch.source(qp.domain, bytes), bytes, sketch.far(bytes), bytes)
+        of_dut ? fmt::format("local=s{}[{} +{}] remote={}", qp.domain,
+                             sketch.source(qp.domain, bytes), bytes, sketch.far(bytes).piece(bytes))
                : fmt::format("local=u[{} +{}] remote=t{}[{} +{}]", sketch.constant(bytes), bytes,
                              qp.domain, sketch.target(qp.domain, bytes), bytes);
     const std::string_view side = of_dut ? "dut   " : "tester";

@@ -145,10 +145,9 @@ void post_uc(Sketch& sketch, Qp& qp) {
     const std::string piece =
         fmt::format("s{}[{} +{}]", qp.domain, sketch.source(qp.domain, bytes), bytes);
     const std::string local = bytes == 0 ? std::string("len=0") : "local=" + piece;
-    const std::string remote = !write ? ""
-                               : bytes == 0
-                                   ? " remote=r"
-                                   : fmt::format(" remote=r[{} +{}]", sketch.far(bytes), bytes);
+    const std::string remote = !write       ? ""
+                               : bytes == 0 ? " remote=r"
+                                            : " remote=" + sketch.far(bytes).piece(bytes);
     const bool immediate = sketch.features().immediate && sketch.percent(30);
     const std::string name =
         fmt::format("{}{}", write ? "RDMA_WRITE" : "SEND", immediate ? "_WITH_IMM" : "");
