@@ -40,10 +40,17 @@ std::string violation(const Finding& finding) {
 // Fields of a packet that do not depend on which packets came before it, and that a switch cannot
 // change without a wrong ICRC. Of all others a lost packet can be the reason: the device then
 // answers another packet, says less, asks again, or is asked for other data.
-constexpr std::array<std::string_view, 5> kUnaffected{"tver", "resv7", "pkey", "ip.src", "ip.dst"};
+constexpr std::array<std::string_view, 3> kUnaffected{"tver", "resv7", "pkey"};
+// Likewise, unless the packet differs in other fields: then it may be a datagram to another peer,
+// which came once more.
+constexpr std::array<std::string_view, 2> kOfPeer{"ip.src", "ip.dst"};
 
 bool unaffected(const Difference& difference) {
     return std::ranges::find(kUnaffected, difference.field) != kUnaffected.end();
+}
+
+bool of_peer(const Difference& difference) {
+    return std::ranges::find(kOfPeer, difference.field) != kOfPeer.end();
 }
 
 bool damaged(const Difference& difference) {
@@ -116,9 +123,10 @@ rules::FindingClass class_of(const Finding& finding) {
     case FindingKind::Discouraged: return FindingClass::Surplus;
     case FindingKind::Missing:
     case FindingKind::Mismatch: {
-        const bool proven = finding.packet &&
-                            std::ranges::any_of(finding.differences, unaffected) &&
-                            std::ranges::none_of(finding.differences, damaged);
+        const std::vector<Difference>& all = finding.differences;
+        const bool wrong = std::ranges::any_of(all, unaffected) ||
+                           (!all.empty() && std::ranges::all_of(all, of_peer));
+        const bool proven = finding.packet && wrong && std::ranges::none_of(all, damaged);
         return proven ? FindingClass::Contradiction : FindingClass::Absence;
     }
     case FindingKind::Late:

@@ -383,6 +383,11 @@ TEST_CASE("finding: what no lost packet explains", "[interpreter]") {
     Finding damaged = with("tver", 0);
     damaged.differences.push_back({.field = "icrc", .expected = "good", .actual = "bad"});
     CHECK(class_of(damaged) == FindingClass::Absence);
+    // A datagram to another peer that came once more differs in more than the address.
+    Finding another = with("ip.dst", 0);
+    CHECK(class_of(another) == FindingClass::Contradiction);
+    another.differences.push_back({.field = "mad.transactionid", .expected = "2", .actual = "1"});
+    CHECK(class_of(another) == FindingClass::Absence);
     CHECK(class_of({.kind = FindingKind::Unexpected}) == FindingClass::Surplus);
     CHECK(class_of({.kind = FindingKind::Violation, .known_class = FindingClass::Contradiction}) ==
           FindingClass::Contradiction);
