@@ -22,7 +22,7 @@ namespace {
 // Findings that the wire explains with this probability are not blamed on the device: where it has
 // never been seen to lose a packet, and where it has.
 constexpr double kChanceOnGoodWire = 1e-3;
-constexpr double kChanceOnBadWire = 1e-6;
+constexpr double kChanceOnBadWire = 1e-8;
 
 // A bad wire is to blame for the plays that do not pass only if both hold: a defect that shows in
 // every other play would hardly show this seldom (at most the first probability), and the wire may
