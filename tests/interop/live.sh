@@ -151,4 +151,7 @@ if [[ -n $bridge ]]; then
 fi
 
 "$veriroce" test --list --tag timing >"$folder/timing.txt"
+# The cases whose known deviation does not show in every run.
+awk '/^ *- case:/ { name = $3 } /^ *sometimes: true/ { print name }' \
+    "${profile[1]:-/dev/null}" >"$folder/sometimes.txt"
 python3 -B tests/interop/live_verdicts.py "$folder" "$runs" "${kinds[@]}"

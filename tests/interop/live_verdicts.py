@@ -7,8 +7,9 @@ An ERROR is allowed in cases tagged `timing` (FOLDER/timing.txt lists them), whe
 in all cases, and nowhere else; FAIL,
 WARN and XPASS never. XFAIL, what the device's profile knows, is allowed if every run has it: what
 one run has and another has not is the machine's doing, or ours. In cases tagged `timing` the
-device's own time may lie now on this side of the limit and now on that. Exit codes: 0, or 1 with a
-line each.
+device's own time may lie now on this side of the limit and now on that, and what the profile calls
+`sometimes` (FOLDER/sometimes.txt lists those cases) need not show. Exit codes: 0, or 1 with a line
+each.
 """
 import collections
 import json
@@ -21,6 +22,12 @@ def cases_of(folder, kind, run):
     return results["cases"], results["timing"]["wall_ns"] / 1e9
 
 
+def words_of(path):
+    """The first word of each line."""
+    with open(path, encoding="utf-8") as file:
+        return {line.split()[0] for line in file if line.split()}
+
+
 def told(kind, runs, verdicts, seconds):
     judged = sum(verdicts.values()) - verdicts["SKIP"]
     counts = ", ".join(f"{count} {verdict}" for verdict, count in sorted(verdicts.items()))
@@ -28,7 +35,7 @@ def told(kind, runs, verdicts, seconds):
           f"ERROR {100 * verdicts['ERROR'] / judged:.3f} %")
 
 
-def wrong_in(folder, kind, runs, timing):
+def wrong_in(folder, kind, runs, timing, sometimes):
     """Sentences about the runs of one kind."""
     verdicts = collections.Counter()
     seconds = []
@@ -48,7 +55,8 @@ def wrong_in(folder, kind, runs, timing):
                 continue
             if verdict == "ERROR" and (case in timing or kind == "noisy"):
                 continue
-            if verdict == "XFAIL" and (judged == {verdict} or case in timing):
+            changes = case in timing or case.split("[")[0] in sometimes
+            if verdict == "XFAIL" and (judged == {verdict} or changes):
                 continue
             yield f"{kind} {run}: {verdict} {case}: {summary}"
         if len(by_run) != runs:
@@ -57,10 +65,10 @@ def wrong_in(folder, kind, runs, timing):
 
 def main(arguments):
     folder, runs, *kinds = arguments
-    with open(f"{folder}/timing.txt", encoding="utf-8") as file:
-        timing = {line.split()[0] for line in file if line.split()}
+    timing = words_of(f"{folder}/timing.txt")
+    sometimes = words_of(f"{folder}/sometimes.txt")
     wrong = [line for kind in kinds
-             for line in wrong_in(folder, kind, int(runs), timing)]
+             for line in wrong_in(folder, kind, int(runs), timing, sometimes)]
     for line in wrong:
         print("live:", line)
     return 1 if wrong else 0
