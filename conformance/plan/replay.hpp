@@ -68,7 +68,7 @@ WireRecord::Disturbance disturbance_of(const interpreter::CaseResult& play);
 class Replay {
   public:
     static constexpr std::size_t kPlays = 3;
-    static constexpr std::size_t kMostPlays = 20; // on a wire that loses packets
+    static constexpr std::size_t kMostPlays = 27; // on a wire that loses packets
 
     explicit Replay(const WireRecord& wire) : wire_(wire) {}
 
