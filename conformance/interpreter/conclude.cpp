@@ -389,15 +389,16 @@ Task<Met<>> what_comes_late(Interpreter& interpreter) {
     co_return Met<>{};
 }
 
-// Some devices send another hop limit than the one that was set: that of the route. One question
-// tells the model which one to hold the packets to. A device may be unable to say. Where a call
-// costs nothing, each QP is asked: one that is alive must have done all that it owes.
+// Some devices send another hop limit than the one that was set: that of the route. A question
+// about each QP that has one of its own tells the model which one to hold the packets to. A device
+// may be unable to say. Where a call costs nothing, each QP is asked: one that is alive must have
+// done all that it owes.
 Task<void> ask_for_states(Interpreter& interpreter) {
     std::vector<dut::QpHandle> handles{interpreter.objects().own_qp().dut_qp};
-    if (interpreter.environment().path_delay) {
-        for (const auto& [name, qp] : interpreter.objects().qps) {
-            if (qp.dut_qp != handles.front() && !qp.gsi) handles.push_back(qp.dut_qp);
-        }
+    for (const auto& [name, qp] : interpreter.objects().qps) {
+        const bool asked =
+            interpreter.environment().path_delay || qp.setup.attribute("ttl") != nullptr;
+        if (asked && qp.dut_qp != handles.front() && !qp.gsi) handles.push_back(qp.dut_qp);
     }
     for (const dut::QpHandle handle : handles) { // the model reads the answers in the call log
         dut::Request query = dut::QpQuery{.qp = handle};

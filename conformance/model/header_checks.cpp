@@ -40,6 +40,9 @@ constexpr std::array kUnsound{
     Unsound{wire::FrameError::BadUdpChecksum, "ENC-05", "udp.checksum", Should},
 };
 
+// Of most hosts and routes: who reports it need not have it from the address vector.
+constexpr std::uint8_t kUsualHopLimit = 64;
+
 } // namespace
 
 HeaderChecks::HeaderChecks(const Story& story, DeviationLog& log) : story_(story), log_(log) {
@@ -59,7 +62,8 @@ HeaderChecks::HeaderChecks(const Story& story, DeviationLog& log) : story_(story
         const bool says = connected && vector && vector->hop_limit.value_or(0) != 0;
         if (!says || !set.contains(query->qp)) continue;
         hop_limits_[query->qp] = {.with = set[query->qp], .hop_limit = *vector->hop_limit};
-        hop_limit_as_set_ = vector->hop_limit == set[query->qp].hop_limit;
+        if (vector->hop_limit != kUsualHopLimit)
+            hop_limit_as_set_ = vector->hop_limit == set[query->qp].hop_limit;
     }
 }
 
