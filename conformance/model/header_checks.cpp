@@ -40,7 +40,7 @@ constexpr std::array kUnsound{
     Unsound{wire::FrameError::BadUdpChecksum, "ENC-05", "udp.checksum", Should},
 };
 
-// Of most hosts and routes: who reports it need not have it from the address vector.
+// Of most hosts and routes: a device that reports it may have it from there.
 constexpr std::uint8_t kUsualHopLimit = 64;
 
 } // namespace
@@ -62,8 +62,8 @@ HeaderChecks::HeaderChecks(const Story& story, DeviationLog& log) : story_(story
         const bool says = connected && vector && vector->hop_limit.value_or(0) != 0;
         if (!says || !set.contains(query->qp)) continue;
         hop_limits_[query->qp] = {.with = set[query->qp], .hop_limit = *vector->hop_limit};
-        if (vector->hop_limit != kUsualHopLimit)
-            hop_limit_as_set_ = vector->hop_limit == set[query->qp].hop_limit;
+        const bool same = vector->hop_limit == set[query->qp].hop_limit;
+        if (!same || vector->hop_limit != kUsualHopLimit) hop_limit_as_set_ = same;
     }
 }
 

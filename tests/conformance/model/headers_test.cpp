@@ -147,14 +147,28 @@ TEST_CASE("model: packets have the hop limit of their time", "[model][CA17-9]") 
 
 // A device that reports 64 where 64 was set may take it from the route, and another one never.
 TEST_CASE("model: the usual hop limit does not tell where it comes from", "[model][CA17-9]") {
-    Scene scene;
-    scene.query(64);
-    const dut::AddressVector vector{
-        .address = peer().address, .hop_limit = std::uint8_t{20}, .traffic_class = 26 << 2};
-    scene.call(dut::QpModify{.qp = kQp, .attributes = {.address_vector = vector}});
-    scene.post(request(wire::WrOpcode::Send, 0, 4));
-    scene.heard("SEND_ONLY", 0, filled(0, 4), {.envelope = [](auto& e) { e.hop_limit = 64; }});
-    CHECK(scene.found() == "");
+    const auto set = [](Scene& scene, std::uint8_t hop_limit) {
+        const dut::AddressVector vector{
+            .address = peer().address, .hop_limit = hop_limit, .traffic_class = 26 << 2};
+        scene.call(dut::QpModify{.qp = kQp, .attributes = {.address_vector = vector}});
+    };
+    const auto found = [](Scene& scene) {
+        scene.post(request(wire::WrOpcode::Send, 0, 4));
+        scene.heard("SEND_ONLY", 0, filled(0, 4), {.envelope = [](auto& e) { e.hop_limit = 64; }});
+        return scene.found();
+    };
+    Scene usual;
+    usual.query(64);
+    set(usual, 20);
+    CHECK(found(usual) == "");
+    // One that is not what was set tells that it is the route's.
+    Scene other;
+    set(other, 30);
+    other.query(30);
+    set(other, 40);
+    other.query(64);
+    set(other, 20);
+    CHECK(found(other) == "");
 }
 
 TEST_CASE("model: a hop limit that the device does not report is one for a QP", "[model][ENC-11]") {
