@@ -19,7 +19,7 @@ constexpr std::size_t kMostOpen = 12;     // requests that the tester has not an
 constexpr std::size_t kMostChained = 24;  // of them in one chain
 constexpr std::uint32_t kMostPosted = 60; // of a QP; its queue holds 128
 
-// Of a PSN.
+// Of the request at a PSN.
 constexpr std::array<std::string_view, 3> kRefusals{
     "NAK psn={} code=REMOTE_ACCESS", "NAK psn={} code=PSN_SEQUENCE", "RNR_NAK psn={} timer=1"};
 
@@ -91,8 +91,8 @@ std::string operand(Sketch& sketch, std::size_t room) {
     return text.size() <= room ? text : fmt::format("{}", value % (room == 0 ? 10 : 1000));
 }
 
-// REQ-31: the device took the data with the request. What the application then writes to the same
-// place, of which nobody else knows, is in no packet.
+// REQ-31: the device took the data with the request. No packet has what the application writes to
+// the same place afterwards.
 void post_inline_and_write_over(Sketch& sketch, const Qp& qp, Asked& asked) {
     const bool write = sketch.features().writes;
     asked.name = write ? "RDMA_WRITE" : "SEND";
@@ -380,8 +380,7 @@ void answer_part(Sketch& sketch, Qp& qp) {
 
 // RNR-08, RNR-15: not ready, for any request.
 void refuse_for_now(Sketch& sketch, Qp& qp) {
-    const std::uint64_t timer =
-        sketch.features().timers ? sketch.random().below(32) : 1 + sketch.random().below(12);
+    const std::uint64_t timer = sketch.rnr_code();
     sketch.say(
         fmt::format("{}RNR_NAK psn={} timer={}", sends(qp), qp.open.front().first_psn, timer));
     meanwhile(sketch, qp);

@@ -308,13 +308,15 @@ void send_extension(Sketch& sketch, Qp& qp) {
         line = fmt::format("{}ATOMIC_WRITE psn={} {} data=hex\"{:016X}\"", sends(qp), qp.psn,
                            sketch.word(qp.domain).fields(), sketch.random().next());
     } else {
-        const std::uint64_t bytes = 1 + sketch.random().below(100);
-        line = fmt::format("{}FLUSH psn={} va=t{}+{} rkey=t{} dmalen={} plt=1 sel=0", sends(qp),
-                           qp.psn, qp.domain, sketch.target(qp.domain, bytes), qp.domain, bytes);
-        if (sketch.percent(25)) // EXT-03: of a whole region, whatever range is named
-            line = fmt::format("{}FLUSH psn={} va=f{}+{} rkey=f{} dmalen={} plt=1 sel=1", sends(qp),
-                               qp.psn, qp.domain, sketch.random().below(kFixedBytes), qp.domain,
-                               sketch.random().below(3 * kFixedBytes));
+        std::uint64_t bytes = 1 + sketch.random().below(100);
+        Place place{fmt::format("t{}", qp.domain), sketch.target(qp.domain, bytes)};
+        const bool whole = sketch.percent(25); // EXT-03: the region, with every range
+        if (whole) {
+            bytes = sketch.random().below(3 * kFixedBytes);
+            place = {fmt::format("f{}", qp.domain), sketch.random().below(kFixedBytes)};
+        }
+        line = fmt::format("{}FLUSH psn={} {} dmalen={} plt=1 sel={}", sends(qp), qp.psn,
+                           place.fields(), bytes, whole ? 1 : 0);
     }
     qp.pending.push_back(line);
     expect(sketch, qp, 70,
@@ -847,7 +849,6 @@ void send_volume(Sketch& sketch, Qp& qp) {
 // CNP-01, CNP-04: a device that answered one mark answers any later one, some time after it.
 void congest(Sketch& sketch, Qp& qp) {
     constexpr wire::Duration apart = std::chrono::milliseconds(50);
-    constexpr wire::Duration silence = std::chrono::milliseconds(200);
     const std::uint64_t bytes = sketch.percent(40) ? 1 + sketch.random().below(sketch.mtu())
                                                    : 3 * std::uint64_t{sketch.mtu()};
     if (!sketch.has_room(bytes)) return legal(sketch, qp);
@@ -886,7 +887,7 @@ void congest(Sketch& sketch, Qp& qp) {
     sketch.say("or"); // it sends none
     say_all();
     sketch.say("end");
-    sketch.pass(apart + silence);
+    sketch.pass(apart + kSilence);
     sketch.count(bytes);
 }
 

@@ -28,7 +28,7 @@ constexpr std::uint64_t kDialoguesPerSanity = 20;
 constexpr std::uint32_t kTriesPerSignature = 3; // dialogues of which none is confirmed
 constexpr std::size_t kMostPlays = 3'000;       // to make one dialogue small
 constexpr std::size_t kMostLivePlays = 200;
-constexpr std::size_t kMostWitnesses = 4;  // right devices that take part in it
+constexpr std::size_t kMostWitnesses = 4;  // right devices that pass each smaller script
 constexpr std::ptrdiff_t kHeaderLines = 5; // of a dialogue: rule, title, role, level, tags
 
 std::string path_of(std::uint64_t seed) {
@@ -239,8 +239,6 @@ std::optional<Found> Exploration::examine(const Dialogue& dialogue, const CaseRe
     const std::uint64_t seed = dialogue.seed;
     const std::optional<Refutation> refutation = refuted(dialogue.text, seed);
     for (const std::string& signature : fresh) {
-        std::string small;
-        if (!refutation) small = made_small(dialogue, signature);
         // Who was cut short speaks against nothing.
         if (command_line::StopOnSignal::requested()) return std::nullopt;
         if (refutation) {
@@ -249,6 +247,8 @@ std::optional<Found> Exploration::examine(const Dialogue& dialogue, const CaseRe
             if (tries_[signature] >= kTriesPerSignature) known_.insert(signature);
             continue;
         }
+        const std::string small = made_small(dialogue, signature);
+        if (command_line::StopOnSignal::requested()) return std::nullopt;
         known_.insert(signature);
         const auto script = script::compile(path_of(seed), small);
         CaseResult shown = play(testbed_, *script, seed);

@@ -391,7 +391,7 @@ std::uint64_t Sketch::sink(std::uint32_t domain, std::uint64_t bytes) {
 }
 
 Place Sketch::far(std::uint64_t bytes) {
-    const std::size_t which = random_.one_in(3) ? 1 : 0;
+    const std::size_t which = far_region();
     return {std::string(kFarRegions[which]), place(far_[which], bytes)};
 }
 
@@ -421,7 +421,7 @@ Place Sketch::word(std::uint32_t domain) {
 }
 
 Place Sketch::far_word() {
-    const std::size_t which = random_.one_in(3) ? 1 : 0;
+    const std::size_t which = far_region();
     return {std::string(kFarRegions[which]), word_place(far_[which])};
 }
 

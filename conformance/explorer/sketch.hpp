@@ -87,7 +87,7 @@ struct Receive {
     std::uint64_t bytes = 0;
 };
 
-// The tester's, in which the device reads and writes: with two keys.
+// The regions of the tester in which the device reads and writes. Each has a key of its own.
 inline constexpr std::array<std::string_view, 2> kFarRegions{"r", "y"};
 
 // In a region of one side.
@@ -120,7 +120,7 @@ struct Asked {
     std::string name; // of a whole message, or of its one packet
     std::uint64_t id = 0;
     std::uint64_t bytes = 0;
-    Place from; // of the tester, of a READ
+    Place from; // where a READ finds its data
     std::int64_t first_psn = 0;
     std::int64_t packets = 1; // PSNs that it takes
     bool takes_receive = false;
@@ -196,7 +196,7 @@ class Sketch {
     [[nodiscard]] bool percent(std::uint64_t chance) { return random_.below(100) < chance; }
     [[nodiscard]] const Features& features() const { return features_; }
     [[nodiscard]] const Reach& reach() const { return reach_; }
-    // Which of the steps that may come next comes more often; a number below 2^16.
+    // Which of the steps that may come next comes more often, by its number in any list of them.
     [[nodiscard]] std::optional<std::uint64_t> favourite() const { return favourite_; }
     [[nodiscard]] std::uint32_t mtu() const { return mtu_; }
     // Another one, of every QP.
@@ -216,6 +216,10 @@ class Sketch {
     [[nodiscard]] wire::Duration ack_timeout() const { return *wire::ack_timeout(timeout_); }
     // An ACK timeout of one QP above that of the others.
     [[nodiscard]] std::uint64_t longer_timeout() { return timeout_ + 1 + random_.below(2); }
+    // The code of an RNR timer.
+    [[nodiscard]] std::uint64_t rnr_code() {
+        return features_.timers ? random_.below(32) : 1 + random_.below(12);
+    }
     // Retries may be used up by then, and the QP may be in ERR.
     void doubt_if_late(Qp& qp) const;
     // Attributes of an address vector, which show in headers; often none. A blank ends each.
@@ -277,6 +281,7 @@ class Sketch {
     };
     std::uint64_t place(std::uint64_t& extent, std::uint64_t bytes);
     std::uint64_t word_place(std::uint64_t& extent);
+    [[nodiscard]] std::size_t far_region() { return random_.one_in(3) ? 1 : 0; }
     void choose_features();
     void choose_rare_features(std::uint64_t seed);
     [[nodiscard]] std::uint32_t some_mtu();
@@ -355,6 +360,8 @@ std::optional<std::string> damaged(std::string line, std::string_view fault);
 inline constexpr std::uint64_t kFixedBytes = 4096;
 inline constexpr std::uint64_t kOddBytes = 1237;
 inline constexpr int kForEver = 7; // rnr_retry
+inline constexpr wire::Duration kSilence =
+    std::chrono::milliseconds(200); // what expects none waits
 // Every receive of the shared queue `q`: which QP takes which one is up to the
 // device.
 inline constexpr std::uint64_t kSharedReceiveBytes = 3000;

@@ -66,6 +66,9 @@ void talk_unreliably(Sketch& sketch, Qp& qp);
 // Receives of such a QP that no message is for.
 void post_idle_receives(Sketch& sketch, const Qp& qp);
 
+// A stranger asks the host's connection management; no QP takes part.
+void greet(Sketch& sketch, Qp& qp);
+
 // The application binds a memory window, the tester uses it, and one of them invalidates it.
 void use_window(Sketch& sketch, Qp& qp);
 
@@ -74,7 +77,6 @@ void reconnect(Sketch& sketch, Qp& qp);
 void drain(Sketch& sketch, Qp& qp);
 void change_rights(Sketch& sketch, Qp& qp);
 void use_notices(Sketch& sketch, Qp& qp);
-void greet(Sketch& sketch, Qp& qp);
 void end(Sketch& sketch, Qp& qp);
 // What an application does with a QP that is certainly in ERR.
 void work_in_error(Sketch& sketch, Qp& qp);

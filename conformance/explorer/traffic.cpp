@@ -180,6 +180,24 @@ void exchange_many(Sketch& sketch, const Qp& qp) {
     sketch.count(count * bytes);
 }
 
+void write_memory(Sketch& sketch, Qp& qp) {
+    constexpr std::array<std::string_view, 4> patterns{"zero", "ones", "random",
+                                                       "hex\"DEADBEEF01\""};
+    const std::string_view pattern = sketch.random().pick(patterns);
+    const std::uint64_t bytes = pattern.starts_with("hex") ? 5 : 1 + sketch.random().below(300);
+    sketch.say(fmt::format("dut    write t{}[{} +{}] = {}", qp.domain,
+                           sketch.target(qp.domain, bytes), bytes, pattern));
+}
+
+void change_rnr_timer(Sketch& sketch, Qp& qp) {
+    sketch.say(fmt::format("dut    modify {}min_rnr_timer={}", of(qp), sketch.rnr_code()));
+}
+
+// N-16: a queue may hold fewer at once, and tells so once more.
+void rearm(Sketch& sketch, Qp& /*qp*/) {
+    sketch.say(fmt::format("dut    rearm q limit={}", 1 + sketch.random().below(4)));
+}
+
 } // namespace
 
 void begin_traffic(Sketch& sketch, const Qp& qp) {
@@ -207,30 +225,6 @@ void traffic(Sketch& sketch, Qp& qp) {
         exchange(sketch, qp, i + 1 == count);
     }
 }
-
-namespace {
-
-void write_memory(Sketch& sketch, Qp& qp) {
-    constexpr std::array<std::string_view, 4> patterns{"zero", "ones", "random",
-                                                       "hex\"DEADBEEF01\""};
-    const std::string_view pattern = sketch.random().pick(patterns);
-    const std::uint64_t bytes = pattern.starts_with("hex") ? 5 : 1 + sketch.random().below(300);
-    sketch.say(fmt::format("dut    write t{}[{} +{}] = {}", qp.domain,
-                           sketch.target(qp.domain, bytes), bytes, pattern));
-}
-
-void change_rnr_timer(Sketch& sketch, Qp& qp) {
-    const std::uint64_t code =
-        sketch.features().timers ? sketch.random().below(32) : 1 + sketch.random().below(12);
-    sketch.say(fmt::format("dut    modify {}min_rnr_timer={}", of(qp), code));
-}
-
-// N-16: a queue may hold fewer at once, and tells so once more.
-void rearm(Sketch& sketch, Qp& /*qp*/) {
-    sketch.say(fmt::format("dut    rearm q limit={}", 1 + sketch.random().below(4)));
-}
-
-} // namespace
 
 void interfere(Sketch& sketch, Qp& qp) {
     sketch.doubt_if_late(qp);

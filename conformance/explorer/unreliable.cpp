@@ -258,8 +258,8 @@ void talk_unreliably(Sketch& sketch, Qp& qp) {
     }
     if (qp.talk == Talk::Datagrams && !qp.early && sketch.percent(12))
         return change_queue_key(sketch, qp);
-    const bool first_key = qp.queue_key == qp.old_queue_key;
-    if (sketch.features().unreliable && !qp.early && first_key && sketch.percent(8))
+    const bool same_key = qp.queue_key == qp.old_queue_key;
+    if (sketch.features().unreliable && !qp.early && same_key && sketch.percent(8))
         return fail_alone(sketch, qp);
     const bool asks = qp.early || sketch.percent(60);
     if (qp.talk == Talk::Datagrams) return asks ? send_ud(sketch, qp) : post_ud(sketch, qp);

@@ -1,0 +1,46 @@
+// CM-06, CM-09, N-30, N-32: what a stranger asks of the host's connection management beside the
+// QPs.
+#include "conformance/explorer/talk.hpp"
+
+#include <array>
+
+#include <fmt/format.h>
+
+namespace veriroce::explorer {
+
+void greet(Sketch& sketch, Qp& /*qp*/) {
+    constexpr std::array<std::string_view, 7> strays{"CM_MRA",  "CM_RTU", "CM_REP",     "CM_REJ",
+                                                     "CM_DREP", "CM_APR", "CM_SIDR_REP"};
+    constexpr std::array<std::string_view, 4> damages{"qkey=0x1234", "icrc=bad",
+                                                      "mad.baseversion=2", "len=100"};
+    sim::Random& random = sketch.random();
+    const std::uint64_t transaction = random.next();
+    const auto message = [&](std::string_view kind) {
+        return fmt::format("> {} mad.transactionid=0x{:X}", kind, transaction);
+    };
+    const std::uint64_t mine = 1 + (random.next() >> 32);
+    sketch.pass(kSilence);
+    switch (random.below(6)) {
+    case 0: return sketch.say(message(random.pick(strays)));
+    case 1: // a connection that it does not know
+        sketch.say(message("CM_DREQ") + fmt::format(" cm.localcommid={} cm.remotecommid={}", mine,
+                                                    1 + (random.next() >> 32)));
+        // Both numbers come back.
+        return sketch.say(fmt::format(
+            fmt::runtime(sketch.percent(50)
+                             ? "no CM_DREP cm.remotecommid={} mad.transactionid!=0x{:X}"
+                             : "no CM_DREP cm.remotecommid!={} mad.transactionid=0x{:X}"),
+            mine, transaction));
+    case 2: return sketch.say(message("CM_SIDR_REQ") + fmt::format(" cm.requestid={}", mine));
+    case 3: return sketch.say(message("CM_REQ") + fmt::format(" {}", random.pick(damages)));
+    default: break;
+    }
+    std::string line = message("CM_REQ") + fmt::format(" cm.localcommid={}", mine);
+    if (sketch.percent(40)) line += fmt::format(" udp.sport={}", 49'152 + random.below(16'384));
+    if (sketch.percent(30)) line += fmt::format(" ip.dscp={}", random.below(64));
+    sketch.say(std::move(line));
+    sketch.say(fmt::format("< CM_REJ mad.transactionid=0x{:X} cm.remotecommid={} cm.reason=8",
+                           transaction, mine));
+}
+
+} // namespace veriroce::explorer
