@@ -41,8 +41,8 @@ std::string violation(const Finding& finding) {
 // change without a wrong ICRC. Of all others a lost packet can be the reason: the device then
 // answers another packet, says less, asks again, or is asked for other data.
 constexpr std::array<std::string_view, 3> kUnaffected{"tver", "resv7", "pkey"};
-// Likewise, unless the packet differs in other fields: then it may be a datagram to another peer,
-// which came once more.
+// A wrong address alone proves as much. With another field that differs, the packet may be the copy
+// of a datagram to another peer.
 constexpr std::array<std::string_view, 2> kOfPeer{"ip.src", "ip.dst"};
 
 bool unaffected(const Difference& difference) {

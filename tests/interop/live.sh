@@ -11,8 +11,8 @@
 #   live.sh --rxe [RUNS] [FOLDER]   RUNS against rxe (5), about half an hour each
 #
 # Exit codes: 0 if only cases tagged `timing` end with ERROR (over the bad bridge also others), none
-# with FAIL or WARN, and the same ones with XFAIL in all runs (live_verdicts.py); 1 otherwise; 3 if
-# the virtual machine does not work here.
+# with FAIL or WARN, and the same ones with XFAIL in all runs, except what shows only sometimes
+# (live_verdicts.py); 1 otherwise; 3 if the virtual machine does not work here.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 against=engine runs=20 kinds=(idle busy) profile=()

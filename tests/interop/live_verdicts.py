@@ -3,13 +3,12 @@
 
     live_verdicts.py FOLDER RUNS KIND...
 
-An ERROR is allowed in cases tagged `timing` (FOLDER/timing.txt lists them), where the KIND is `noisy`
-in all cases, and nowhere else; FAIL,
-WARN and XPASS never. XFAIL, what the device's profile knows, is allowed if every run has it: what
-one run has and another has not is the machine's doing, or ours. In cases tagged `timing` the
-device's own time may lie now on this side of the limit and now on that, and what the profile calls
-`sometimes` (FOLDER/sometimes.txt lists those cases) need not show. Exit codes: 0, or 1 with a line
-each.
+An ERROR is allowed in cases tagged `timing` (FOLDER/timing.txt lists them), where the KIND is
+`noisy` in all cases, and nowhere else; FAIL, WARN and XPASS never. XFAIL, what the device's
+profile knows, is allowed if every run has it: what one run has and another has not is the
+machine's doing, or ours. In cases tagged `timing` the device's own time may lie now on this
+side of the limit and now on that, and what the profile calls `sometimes` (FOLDER/sometimes.txt
+lists those cases) need not show. Exit codes: 0, or 1 with a line each.
 """
 import collections
 import json
