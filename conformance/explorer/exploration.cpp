@@ -129,11 +129,17 @@ CaseResult Exploration::play_alone(testbed::Testbed& testbed, const script::Scri
 CaseResult Exploration::play(testbed::Testbed& testbed, const script::Script& script,
                              std::uint64_t seed) {
     if (testbed.plays_stand_alone()) return play_alone(testbed, script, seed);
+    return testbed.play(script.test_case, script.runs.front(),
+                        next_environment_on(testbed, script, seed));
+}
+
+Environment Exploration::next_environment_on(testbed::Testbed& testbed,
+                                             const script::Script& script, std::uint64_t seed) {
     Environment environment = environment_on(testbed, script, seed);
     // A noisy wire does something else in each play.
     environment.wire_seed = wire::splitmix64_mix(seed + wire::kSplitmix64Step * ++plays_);
     environment.first_tester_qpn = qpns_.next();
-    return testbed.play(script.test_case, script.runs.front(), environment);
+    return environment;
 }
 
 CaseResult Exploration::play_until_settled(testbed::Testbed& testbed, plan::WireRecord& wire,
@@ -144,6 +150,7 @@ CaseResult Exploration::play_until_settled(testbed::Testbed& testbed, plan::Wire
         wire.add(first.packets.size());
         return first;
     }
+    probe_.probe(testbed, wire, [&] { return next_environment_on(testbed, script, seed); });
     plan::Replay replay(wire);
     replay.add(std::move(first));
     while (!replay.settled() && !testbed.broken() && !command_line::StopOnSignal::requested()) {

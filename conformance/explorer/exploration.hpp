@@ -17,6 +17,7 @@
 #include "conformance/plan/known_failures.hpp"
 #include "conformance/plan/play.hpp"
 #include "conformance/plan/replay.hpp"
+#include "conformance/plan/wire_probe.hpp"
 #include "conformance/script/script.hpp"
 #include "conformance/testbed/testbed.hpp"
 
@@ -105,6 +106,10 @@ class Exploration {
                                        std::uint64_t seed) const;
     interpreter::CaseResult play(testbed::Testbed& testbed, const script::Script& script,
                                  std::uint64_t seed);
+    // One play after others, with QPs of its own.
+    [[nodiscard]] interpreter::Environment next_environment_on(testbed::Testbed& testbed,
+                                                               const script::Script& script,
+                                                               std::uint64_t seed);
     // On a wire that may lose packets, until it is settled.
     interpreter::CaseResult play_until_settled(testbed::Testbed& testbed, plan::WireRecord& wire,
                                                const script::Script& script, std::uint64_t seed);
@@ -137,6 +142,7 @@ class Exploration {
     Options options_;
     Reach reach_;
     plan::WireRecord wire_;
+    plan::WireProbe probe_;
     script::Script sanity_;
     Counts counts_;
     std::vector<plan::KnownFailure> known_failures_;

@@ -1,12 +1,8 @@
 #include "conformance/plan/run_player.hpp"
 
 #include <algorithm>
-#include <array>
-#include <cassert>
 #include <chrono>
 #include <exception>
-#include <map>
-#include <string_view>
 
 #include <fmt/format.h>
 
@@ -23,36 +19,6 @@ using interpreter::Verdict;
 using testbed::Testbed;
 
 namespace {
-
-// What the wire loses is measured with requests that need nothing but a QP; of a device that does
-// not answer these, with small SENDs.
-constexpr std::array<std::string_view, 2> kProbeScripts{R"(rule   LEN-08
-title  "Whether the wire loses packets"
-role   responder
-
-repeat i in 0..99
-  > RDMA_WRITE_ONLY  psn=2*i len=0 dmalen=0 ackreq
-  > RDMA_WRITE_ONLY  psn=2*i+1 len=0 dmalen=0 ackreq
-  < ACK  psn=2*i+1
-end
-)",
-                                                        R"(rule   RSP-01
-title  "Whether the wire loses packets"
-role   responder
-
-dut    recv id=1..100 len=4
-repeat i in 0..49
-  > SEND_ONLY  psn=2*i len=4 ackreq
-  > SEND_ONLY  psn=2*i+1 len=4 ackreq
-  < ACK  psn=2*i+1
-end
-dut    done recv id=1..100
-)"};
-constexpr std::uint64_t kProbePackets = 4000; // before the run blames a device
-constexpr std::ptrdiff_t kProbeBurst = 2;     // packets before the first answer of a probe
-constexpr wire::Duration kProbePatience = std::chrono::milliseconds(100);
-constexpr std::size_t kMostProbes = 60;  // each ends with the first loss
-constexpr std::size_t kMostUseless = 10; // probes that end before it
 
 // How often the exchange after a case is held before it counts as unanswered, where no packet is
 // lost.
@@ -85,13 +51,7 @@ Environment environment_alone(const Testbed& testbed, const PlannedRun& planned,
 RunPlayer::RunPlayer(Testbed& testbed, const Plan& plan, const Selection& selection,
                      const RunOptions& options, const KnownDeviations& known)
     : testbed_(testbed), plan_(plan), selection_(selection), options_(options), known_(known),
-      sanity_(sanity_script()) {
-    for (const std::string_view text : kProbeScripts) {
-        auto probe = script::compile("probe.roce", text);
-        assert(probe.has_value());
-        probes_.push_back(std::move(*probe));
-    }
-}
+      sanity_(sanity_script()) {}
 
 Environment RunPlayer::environment_for(const PlannedRun& planned, PlayedSoFar& so_far) const {
     Environment environment = environment_alone(testbed_, planned, options_);
@@ -163,7 +123,7 @@ Played RunPlayer::play_once(const PlannedRun& planned, PlayedSoFar& so_far) cons
 }
 
 Played RunPlayer::play_again(const PlannedRun& planned, Played first, PlayedSoFar& so_far) const {
-    probe_wire(planned, so_far);
+    probe_.probe(testbed_, so_far.wire, [&] { return environment_for(planned, so_far); });
     Played last{.exchange = first.exchange};
     Replay replay(so_far.wire);
     replay.add(std::move(first.result));
@@ -183,60 +143,6 @@ bool RunPlayer::known(const PlannedRun& planned, const CaseResult& result) const
     copy.id = planned.id(plan_.cases[planned.case_index]);
     known.judge(copy);
     return copy.verdict == Verdict::Xfail;
-}
-
-// --- the wire -----------------------------------------------------------------------------------
-
-void RunPlayer::probe_wire(const PlannedRun& planned, PlayedSoFar& so_far) const {
-    for (const script::Script& probe : probes_) {
-        if (probe_with(probe, planned, so_far)) return;
-    }
-    // A device that is wrong in all of them says nothing about the wire: two plays of three decide.
-    so_far.wire.add_probe(kProbePackets);
-}
-
-namespace {
-
-// Answers that came more than once. A right device answers no packet of a probe twice.
-std::uint64_t copies_in(const CaseResult& probe) {
-    std::map<std::string_view, std::uint64_t> answers; // in script notation
-    for (const interpreter::RecordedPacket& packet : probe.packets) {
-        if (packet.from == interpreter::Side::Dut) ++answers[packet.script];
-    }
-    std::uint64_t copies = 0;
-    for (const auto& [answer, times] : answers)
-        copies += times - 1;
-    return copies;
-}
-
-} // namespace
-
-// Whether enough is known. What ends at once is more likely the device's doing than the wire's.
-bool RunPlayer::probe_with(const script::Script& probe, const PlannedRun& planned,
-                           PlayedSoFar& so_far) const {
-    std::size_t useless = 0; // in a row
-    for (std::size_t i = 0; i < kMostProbes && so_far.wire.probed() < kProbePackets; ++i) {
-        if (interrupted()) return true;
-        Environment environment = environment_for(planned, so_far);
-        environment.plan = {};
-        environment.judged = false;
-        environment.patience = std::min(environment.patience, kProbePatience);
-        const CaseResult played = testbed_.play(probe.test_case, probe.runs.front(), environment);
-        const bool passed = played.verdict == Verdict::Pass;
-        const auto sent = std::ranges::count(played.packets, interpreter::Side::Tester,
-                                             &interpreter::RecordedPacket::from);
-        if (!passed && sent <= kProbeBurst) {
-            if (++useless == kMostUseless) return false;
-            continue;
-        }
-        useless = 0;
-        if (passed) {
-            so_far.wire.add_copies(played.packets.size(), copies_in(played));
-        } else {
-            so_far.wire.add_probe(played.packets.size(), disturbance_of(played));
-        }
-    }
-    return true;
 }
 
 // --- the exchange behind a run ------------------------------------------------------------------

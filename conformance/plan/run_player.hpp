@@ -11,6 +11,7 @@
 #include "conformance/plan/play.hpp"
 #include "conformance/plan/profile.hpp"
 #include "conformance/plan/replay.hpp"
+#include "conformance/plan/wire_probe.hpp"
 #include "conformance/testbed/testbed.hpp"
 
 namespace veriroce::plan {
@@ -76,10 +77,6 @@ class RunPlayer {
     // Whether a known deviation excuses this result.
     [[nodiscard]] bool known(const PlannedRun& planned,
                              const interpreter::CaseResult& result) const;
-    // Sees to it that something is known about the wire before a device is blamed.
-    void probe_wire(const PlannedRun& planned, PlayedSoFar& so_far) const;
-    bool probe_with(const script::Script& probe, const PlannedRun& planned,
-                    PlayedSoFar& so_far) const;
     [[nodiscard]] bool interrupted() const;
     interpreter::CaseResult sanity_exchange(const interpreter::Environment& environment) const;
     void judge_sanity(Played& played, const PlannedRun& planned,
@@ -95,7 +92,7 @@ class RunPlayer {
     const RunOptions& options_;
     const KnownDeviations& known_;
     script::Script sanity_;
-    std::vector<script::Script> probes_;
+    WireProbe probe_;
 };
 
 } // namespace veriroce::plan

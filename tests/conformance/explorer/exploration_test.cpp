@@ -241,6 +241,17 @@ TEST_CASE("explorer: a small script passes on every right device", "[explorer][m
     }
 }
 
+TEST_CASE("explorer: a device is blamed at once on a wire that probes saw lose nothing",
+          "[explorer][mutants]") {
+    VirtualTestbedOptions options = engine_of(*mutants::find("duplicate_send_executed_again"));
+    options.noise.loss = 1e-9; // it may lose packets, and does not
+    VirtualTestbed device(options);
+    Exploration exploration(device, {}, {.seed = 710, .runs = 1});
+    CHECK(exploration.next().has_value());
+    CHECK(exploration.counts().failed == 1);
+    CHECK(exploration.troubles().empty());
+}
+
 TEST_CASE("explorer: what the profile knows is no new signature", "[explorer]") {
     CaseResult one;
     one.verdict = Verdict::Fail;
