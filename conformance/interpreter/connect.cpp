@@ -16,6 +16,7 @@
 #include "conformance/interpreter/record.hpp"
 #include "conformance/interpreter/tester_peer.hpp"
 #include "conformance/interpreter/values.hpp"
+#include "conformance/script/script.hpp"
 #include "dissector/wire/splitmix64.hpp"
 
 namespace veriroce::interpreter {
@@ -181,10 +182,12 @@ Task<Met<>> connect(Interpreter& interpreter) {
     co_return Met<>{};
 }
 
-Task<Met<>> play_modify(Interpreter& interpreter, CaseQp& qp, const script::Modify& line,
-                        Span span) {
-    const Environment& environment = interpreter.environment();
-    for (const script::Attribute& attribute : line.attributes) {
+namespace {
+
+// From now on the QP has these, instead of those that its `qp` line writes.
+Task<Met<>> take_attributes(Interpreter& interpreter, CaseQp& qp,
+                            const std::vector<script::Attribute>& written, Span span) {
+    for (const script::Attribute& attribute : written) {
         script::Attribute known = attribute;
         if (const auto* expr = std::get_if<script::Expr>(&attribute.value)) {
             const std::int64_t value = co_await number(interpreter.objects(), *expr, qp);
@@ -193,7 +196,28 @@ Task<Met<>> play_modify(Interpreter& interpreter, CaseQp& qp, const script::Modi
         qp.setup.attributes.push_back(std::move(known));
     }
     qp.timeout = timeout_of(qp.setup);
-    if (!take_address(qp, environment)) co_return unplayable(span, "no such address");
+    if (!take_address(qp, interpreter.environment())) co_return unplayable(span, "no such address");
+    co_return Met<>{};
+}
+
+// The tester's end of the next connection, with a QPN that no earlier one had.
+Task<Met<>> take_new_peer(Interpreter& interpreter, CaseQp& qp, QpIdentity& identity, Span span) {
+    TesterPeer& tester = interpreter.tester();
+    qp.engine_qp = co_await tester.create_qp(qp.type, qp.tester_setup, span);
+    identity.tester_qpn = tester.qpn_of(qp.engine_qp);
+    const std::uint32_t first = interpreter.environment().first_tester_qpn.value;
+    if (identity.tester_qpn.value - first >= script::kMaxQps) {
+        co_return unplayable(span, fmt::format("a case has at most {} QPNs", script::kMaxQps));
+    }
+    co_return Met<>{};
+}
+
+} // namespace
+
+Task<Met<>> play_modify(Interpreter& interpreter, CaseQp& qp, const script::Modify& line,
+                        Span span) {
+    const Environment& environment = interpreter.environment();
+    co_await take_attributes(interpreter, qp, line.attributes, span);
     dut::QpModify change{.qp = qp.dut_qp};
     const auto names_state = [](const script::Attribute& one) { return one.name == "state"; };
     if (std::ranges::any_of(line.attributes, names_state)) {
@@ -232,6 +256,9 @@ Task<Met<>> play_reconnect(Interpreter& interpreter, CaseQp& qp, const script::R
                             .timeout = qp.timeout,
                             .tester_address = qp.tester_address,
                             .end = interpreter.record().size()});
+    co_await interpreter.tester().reset(qp, clock.now(), span);
+    co_await take_attributes(interpreter, qp, line.attributes, span);
+    if (line.new_peer) co_await take_new_peer(interpreter, qp, identity, span);
     identity = fresh_identity(qp, identity, interpreter.environment(), objects.past.size());
     for (const auto& [written, start] :
          {std::pair{&line.psn, &identity.dut_start}, {&line.tester_psn, &identity.tester_start}}) {
@@ -246,7 +273,6 @@ Task<Met<>> play_reconnect(Interpreter& interpreter, CaseQp& qp, const script::R
     objects.receives_of(qp).clear();
     qp.in_run = false;
     qp.gave_up = false;
-    co_await interpreter.tester().reset(qp, clock.now(), span);
     co_await interpreter.tester().raise(qp, clock.now());
     co_await raise_dut(interpreter, qp, engine::QpState::Rts);
     clock.line_ended();

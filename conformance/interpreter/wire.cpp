@@ -200,12 +200,15 @@ void Wire::hear(wire::Bytes bytes, Interval at) {
     release();
 }
 
-// A packet to a QPN that no QP of the case has. If an earlier case had the QPN, the packet is only
-// late; management goes to QP 1. If the ICRC is wrong, the QPN may be wrong too.
+// A packet to a QPN that no QP of the case has. If an earlier case or life had the QPN, the packet
+// is only late; management goes to QP 1. If the ICRC is wrong, the QPN may be wrong too.
 void Wire::hear_astray(std::size_t index) {
     Entry& entry = record_[index];
     const std::uint32_t qpn = entry.packet->bth.dest_qp.value;
-    const bool late = qpn >= kLowestTesterQpn.value && qpn < environment_.first_tester_qpn.value;
+    const bool retired = std::ranges::any_of(
+        objects_.past, [&](const PastQp& one) { return one.identity.tester_qpn.value == qpn; });
+    const bool late =
+        retired || (qpn >= kLowestTesterQpn.value && qpn < environment_.first_tester_qpn.value);
     const bool wrapped = is_wrapped_twice(entry);
     const bool datagram = entry.packet->info().service == wire::Service::Ud && !wrapped;
     const bool reliable = entry.packet->info().service == wire::Service::Rc;

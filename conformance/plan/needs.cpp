@@ -118,7 +118,11 @@ class NeedsOfCase {
             std::holds_alternative<script::Notified>(line.command) ||
             std::holds_alternative<script::CqQuiet>(line.command))
             add("notify");
-        if (std::holds_alternative<script::Reconnect>(line.command)) add("reset_reuse");
+        if (const auto* reconnect = std::get_if<script::Reconnect>(&line.command)) {
+            add("reset_reuse");
+            for (const script::Attribute& one : reconnect->attributes)
+                attribute(one);
+        }
         if (const auto* modify = std::get_if<script::Modify>(&line.command)) change(*modify);
     }
     void change(const script::Modify& modify) {

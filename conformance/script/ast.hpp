@@ -354,6 +354,8 @@ struct Modify {
 struct Reconnect {
     std::optional<Expr> psn;
     std::optional<Expr> tester_psn;
+    bool new_peer = false; // to another QPN of the tester
+    std::vector<Attribute> attributes;
 };
 struct AnyFailure {}; // status=FAILED: every status but SUCCESS
 using StatusMatch = std::variant<wire::WcStatus, AnyFailure>;

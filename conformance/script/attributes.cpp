@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 
 #include "conformance/script/expression.hpp"
 #include "conformance/script/field_value.hpp"
@@ -82,13 +83,22 @@ AttributeValue parse_value(Cursor& cursor, const Scope& scope, const AttributeRo
     return Expr{};
 }
 
+// What a QP has from RESET to RTS. The PSNs have options of their own.
+bool is_of_connection(const AttributeRow& row) {
+    constexpr std::array<std::string_view, 4> others{"psn", "state", "path_mig_state",
+                                                     "en_sqd_async_notify"};
+    return std::ranges::find(others, row.name) == others.end();
+}
+
 } // namespace
 
-std::vector<Attribute> parse_attributes(Cursor& cursor, const Scope& scope, bool modify) {
+std::vector<Attribute> parse_attributes(Cursor& cursor, const Scope& scope, AttributeLine line,
+                                        std::initializer_list<Option> others) {
     std::vector<Attribute> parsed;
-    std::vector<Option> options;
+    std::vector<Option> options(others);
     for (const AttributeRow& row : attributes()) {
-        if (modify && !row.modify) continue;
+        if (line != AttributeLine::Qp && !row.modify) continue;
+        if (line == AttributeLine::Reconnect && !is_of_connection(row)) continue;
         options.push_back({row.name, Option::Form::Equals, false, [&] {
                                const SourceSpan span = cursor.peek().span;
                                const auto take = [&](std::string_view name, AttributeValue value) {
@@ -105,7 +115,8 @@ std::vector<Attribute> parse_attributes(Cursor& cursor, const Scope& scope, bool
                                if (vlan.priority) take("vlan.pcp", *vlan.priority);
                            }});
     }
-    parse_option_list(cursor, modify ? "modify" : "qp", options);
+    constexpr std::array<std::string_view, 3> names{"qp", "modify", "dut reconnect"};
+    parse_option_list(cursor, names[static_cast<std::size_t>(line)], options);
     return parsed;
 }
 

@@ -114,7 +114,7 @@ class RunParser {
     }
 
     void take_attributes(Cursor& cursor, QpSetup& setup, bool tester) {
-        for (Attribute& attribute : parse_attributes(cursor, scope_, false)) {
+        for (Attribute& attribute : parse_attributes(cursor, scope_, AttributeLine::Qp)) {
             check_attribute(cursor, setup, attribute, tester);
             setup.attributes.push_back(std::move(attribute));
         }

@@ -302,15 +302,18 @@ class SideLine {
     }
 
     Command modify() {
-        Modify modify{parse_attributes(cursor_, scope_, true)};
+        Modify modify{parse_attributes(cursor_, scope_, AttributeLine::Modify)};
         if (modify.attributes.empty()) cursor_.fail_here("'modify' needs a field: state=...");
         return modify;
     }
 
     Command reconnect() {
         Reconnect reconnect;
-        options({number("psn", reconnect.psn, wire::kMask24),
-                 number("tester.psn", reconnect.tester_psn, wire::kMask24)});
+        reconnect.attributes =
+            parse_attributes(cursor_, scope_, AttributeLine::Reconnect,
+                             {number("psn", reconnect.psn, wire::kMask24),
+                              number("tester.psn", reconnect.tester_psn, wire::kMask24),
+                              flag("new_peer", reconnect.new_peer)});
         return reconnect;
     }
 

@@ -1,11 +1,14 @@
 // Parses `dut …` and `tester …`: commands for the two sides, and lines that wait for them.
 #pragma once
 
+#include <cstdint>
+#include <initializer_list>
 #include <map>
 #include <set>
 #include <utility>
 
 #include "conformance/script/names.hpp"
+#include "conformance/script/options.hpp"
 
 namespace veriroce::script {
 
@@ -26,8 +29,10 @@ class PostedIds {
 SideCommand parse_side(Cursor& cursor, Scope& scope, PostedIds& posted_ids, Side side,
                        wire::Service service);
 
-// FIELD=… of `qp` and `modify`, up to the end of the line.
-std::vector<Attribute> parse_attributes(Cursor& cursor, const Scope& scope, bool modify);
+// FIELD=… of these lines, and other options, up to the end of the line.
+enum class AttributeLine : std::uint8_t { Qp, Modify, Reconnect };
+std::vector<Attribute> parse_attributes(Cursor& cursor, const Scope& scope, AttributeLine line,
+                                        std::initializer_list<Option> others = {});
 
 // A pattern: zero, ones, offsets, random, hex"…".
 Pattern parse_pattern(Cursor& cursor);

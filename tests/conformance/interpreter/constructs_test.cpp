@@ -1,11 +1,13 @@
 // Each construct of the language once, met and not met, against the built-in engine.
 #include <catch2/catch.hpp>
 
+#include <set>
 #include <string>
 
 #include "dissector/wire/frame.hpp"
 #include "dissector/wire/icrc.hpp"
 #include "dissector/wire/packet.hpp"
+#include "dissector/wire/parsed_frame.hpp"
 #include "tests/conformance/interpreter/lines.hpp"
 
 namespace veriroce::test {
@@ -483,6 +485,29 @@ TEST_CASE("construct: reconnect begins anew, and the judge with it", "[construct
                "wait   1ms\n"
                "dut    reconnect\n"),
           "unexpected NAK: no line expects it");
+}
+
+TEST_CASE("construct: a reconnect takes attributes, and another QP of the tester", "[constructs]") {
+    const CaseResult result =
+        passes(with("dut    mr a len=64\n"
+                    "tester mr t len=64 access=remote_read\n"
+                    "dut    post RDMA_READ id=1 local=a[0 +8] remote=t[0 +8]\n"
+                    "< RDMA_READ_REQUEST  ip.dscp=3\n"
+                    "dut    reconnect max_rd_atomic=1 dscp=9 new_peer\n"
+                    "dut    post RDMA_READ id=4..6 local=a[0 +8] remote=t[0 +8]\n"
+                    "< RDMA_READ_REQUEST  psn=0 ip.dscp=9 destqp=tester\n"
+                    "no RDMA_READ_REQUEST\n"
+                    "> RDMA_READ_RESPONSE  psn=0 data=t[0 +8]\n"
+                    "dut    done send id=4\n"
+                    "< RDMA_READ_REQUEST  psn=1\n",
+                    "qp     max_rd_atomic=2 dscp=3\n"));
+    std::set<wire::Qpn> peers;
+    for (const interpreter::RecordedPacket& packet : result.packets) {
+        const auto frame = wire::parse_frame(packet.frame);
+        REQUIRE((frame && frame->packet));
+        if (packet.from == interpreter::Side::Dut) peers.insert(frame->packet->bth.dest_qp);
+    }
+    CHECK(peers.size() == 2);
 }
 
 TEST_CASE("construct: modify brings what a state needs", "[constructs]") {

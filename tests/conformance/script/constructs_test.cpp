@@ -107,7 +107,8 @@ std::vector<Place> places() {
 struct Shown {
     std::map<std::string, WordSet, std::less<>> words; // by the kind of line
 
-    // A field is shown by a line in either direction, an attribute by `qp` or `modify`.
+    // A field is shown by a line in either direction, an attribute by `qp`, `modify` or
+    // `reconnect`.
     [[nodiscard]] WordSet at(const std::string& kind) const {
         WordSet shown;
         const auto take = [&](const std::string& from) {
@@ -117,7 +118,8 @@ struct Shown {
         take(kind);
         if (kind == ">") take("<");
         if (kind == "<") take(">");
-        if (kind == "dut modify") take("qp");
+        if (kind == "dut modify" || kind == "dut reconnect") take("qp");
+        if (kind == "dut reconnect") take("dut modify");
         if (kind == "qp") take("dut modify");
         return shown;
     }
