@@ -6,6 +6,7 @@
 #include "conformance/model/connection.hpp"
 #include "conformance/model/deviation_log.hpp"
 #include "conformance/model/header_checks.hpp"
+#include "conformance/model/management_checks.hpp"
 #include "conformance/model/posted_bytes.hpp"
 #include "conformance/model/requester.hpp"
 #include "conformance/model/requester_duties.hpp"
@@ -19,7 +20,8 @@ class Walk {
   public:
     explicit Walk(const Story& story)
         : story_(story), connections_(story.setting), headers_(story, log_),
-          requester_(story.setting, log_), duties_(story, log_), responder_(story.setting, log_) {}
+          management_(story.setting, log_), requester_(story.setting, log_), duties_(story, log_),
+          responder_(story.setting, log_) {}
 
     std::vector<Deviation> run() {
         for (const Step& step : story_.steps) {
@@ -53,7 +55,10 @@ class Walk {
         if (!packet.sound()) return headers_.check_unsound(packet);
         const Connection* connection = sender_of(*packet.packet);
         if (connection != nullptr && is_left_over(packet, *connection)) return;
+        // No QP has the peer of a former life any more.
+        if (connection != nullptr && latest_of(*connection) != connection) connection = nullptr;
         headers_.check(packet, connection);
+        management_.check(packet);
         if (connection == nullptr || packet.packet->info().reserved()) return;
         if (packet.packet->info().request()) {
             requester_.check(packet, *connection, bytes_);
@@ -73,6 +78,7 @@ class Walk {
     void take_of_tester(const Packet& packet) {
         bytes_.take(packet);
         headers_.take_of_tester(packet);
+        management_.take(packet);
         responder_.take_frame(packet);
         duties_.take(packet);
         if (!packet.packet) return;
@@ -90,10 +96,16 @@ class Walk {
         responder_.take(packet, *connection);
     }
 
+    [[nodiscard]] const Connection* latest_of(const Connection& connection) {
+        return connections_.of_handle(connection.handle);
+    }
+
     // Whether the QP sent it in its life before: RESET does not call back what is on its way out.
-    [[nodiscard]] bool is_left_over(const Packet& packet, const Connection& connection) const {
+    [[nodiscard]] bool is_left_over(const Packet& packet, const Connection& connection) {
         const Setting& setting = story_.setting;
         const wire::Duration longest = setting.exact ? kOnItsWayOut : setting.answer_time;
+        const Connection* latest = latest_of(connection);
+        if (latest != &connection) return packet.at.earliest - latest->began <= longest;
         if (packet.at.earliest - connection.began > longest) return false;
         const Connection* former = connections_.former(connection);
         if (former == nullptr) return false;
@@ -108,6 +120,7 @@ class Walk {
     Connections connections_;
     PostedBytes bytes_;
     HeaderChecks headers_;
+    ManagementChecks management_;
     RequesterChecks requester_;
     RequesterDuties duties_;
     ResponderChecks responder_;

@@ -1,0 +1,85 @@
+#include "conformance/model/management_checks.hpp"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "dissector/wire/bytes.hpp"
+#include "dissector/wire/management.hpp"
+
+namespace veriroce::model {
+namespace {
+
+constexpr std::size_t kClassAt = 1;
+constexpr std::size_t kTransactionAt = 8;
+constexpr std::size_t kAttributeAt = 16;
+constexpr std::size_t kDataAt = 24; // begins with the sender's number of the communication
+constexpr std::size_t kLeastBytes = kDataAt + 8;
+
+// A message that answers another one, and where it repeats the number that the other side gave.
+struct Answer {
+    std::uint16_t attribute;
+    std::string_view name;
+    std::string_view field;
+    std::size_t at;
+};
+constexpr std::array kAnswers{
+    Answer{0x11, "MRA", "remotecommid", kDataAt + 4},
+    Answer{0x12, "REJ", "remotecommid", kDataAt + 4},
+    Answer{0x13, "REP", "remotecommid", kDataAt + 4},
+    Answer{0x16, "DREP", "remotecommid", kDataAt + 4},
+    Answer{0x18, "SIDR_REP", "requestid", kDataAt},
+    Answer{0x1A, "APR", "remotecommid", kDataAt + 4},
+};
+
+// Nothing if the packet is no message of connection management. A device may answer one that is too
+// short or too long (CM-11).
+std::optional<wire::Bytes> message_of(const Packet& packet) {
+    const bool datagram = packet.packet && packet.packet->headers.has(wire::Header::Deth) &&
+                          packet.packet->bth.dest_qp == wire::kGsiQpn;
+    if (!datagram || packet.packet->body.size() < kLeastBytes) return std::nullopt;
+    if (wire::load_u8(packet.packet->body, kClassAt) != wire::kCmClass) return std::nullopt;
+    return packet.packet->body;
+}
+
+} // namespace
+
+// Whatever is wrong with it, a device may answer it.
+void ManagementChecks::take(const Packet& packet) {
+    const auto message = message_of(packet);
+    if (!message) return;
+    asked_.push_back({.transaction = wire::load_u64(*message, kTransactionAt),
+                      .communication = wire::load_u32(*message, kDataAt)});
+}
+
+void ManagementChecks::check(const Packet& packet) {
+    const auto message = message_of(packet);
+    if (!message) return;
+    const auto* answer =
+        std::ranges::find(kAnswers, wire::load_u16(*message, kAttributeAt), &Answer::attribute);
+    if (answer == kAnswers.end()) return;
+    const Asked named{.transaction = wire::load_u64(*message, kTransactionAt),
+                      .communication = wire::load_u32(*message, answer->at)};
+    const auto same_transaction = [&](const Asked& one) {
+        return one.transaction == named.transaction;
+    };
+    // It may be late, and answer what another case asked.
+    const auto kind =
+        setting_.exact ? rules::FindingClass::Contradiction : rules::FindingClass::Surplus;
+    PacketLog log(log_, packet.number, wire::kGsiQpn);
+    if (std::ranges::none_of(asked_, same_transaction)) {
+        log.add("N-30", rules::Level::Must, "transactionid",
+                fmt::format("a {} must have the transaction ID of what it answers", answer->name),
+                fmt::format("transactionid is 0x{:016X}", named.transaction), kind);
+    } else if (std::ranges::none_of(asked_, [&](const Asked& one) {
+                   return same_transaction(one) && one.communication == named.communication;
+               })) {
+        log.add("N-30", rules::Level::Must, answer->field,
+                fmt::format("a {} must repeat the number of what it answers", answer->name),
+                fmt::format("{} is {}", answer->field, named.communication), kind);
+    }
+}
+
+} // namespace veriroce::model
