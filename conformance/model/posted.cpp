@@ -86,7 +86,8 @@ void Posted::post(Qp& qp, const dut::SendRequest& request, bool silence_open) {
                                                                : psns_of(request, bytes, qp.mtu()),
                         .bytes = bytes,
                         .signaled = request.flags.signaled || qp.signal_all,
-                        .silence_open = silence_open});
+                        .silence_open = silence_open,
+                        .in_error = qp.sends_failed > 0});
 }
 
 void Posted::asked(const Call& call) {

@@ -29,6 +29,7 @@ struct SendWork {
     bool done = false;         // it has completed, or a later one has
     bool polled = false;       // by a completion of its own
     std::uint64_t turn = 0;    // of that completion among all
+    bool in_error = false;     // it was posted when an earlier one had failed
     wire::WcStatus status = wire::WcStatus::Success;
 
     // A READ or an atomic.
