@@ -224,7 +224,8 @@ void note(const Context& context, Kind kind) {
         notes.sequence_nak = refusal;
         // One that was sent again before the NAK came may still reach the responder behind it.
         notes.duplicate_below_nak =
-            notes.repeat && wire::distance(notes.repeat->psn, packet.psn()) > 0;
+            notes.lowest_repeat && wire::distance(*notes.lowest_repeat, packet.psn()) > 0;
+        notes.lowest_repeat.reset();
         break;
     case Kind::RnrNak:
         // A requester that waits already may go on when that wait is over, or begin a new one.

@@ -121,6 +121,7 @@ struct Notes {
         std::uint64_t number = 0;
     };
     std::optional<Repeat> repeat;
+    std::optional<wire::Psn> lowest_repeat; // since the latest sequence NAK
 
     std::optional<wire::Psn> next_read_response;
     std::uint64_t last_read_response = 0; // its number

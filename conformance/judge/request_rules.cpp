@@ -188,8 +188,11 @@ void judge_request(const Context& context) {
     // RSP-08: the history is shorter than the window of duplicates.
     const bool before_history =
         forgotten && wire::distance(packet.psn(), context.stream().next()) > 0;
-    if (again(context.seen.kind) || before_history)
+    if (again(context.seen.kind) || before_history) {
         notes.repeat = Notes::Repeat{packet.psn(), packet.number};
+        if (!notes.lowest_repeat || wire::distance(packet.psn(), *notes.lowest_repeat) > 0)
+            notes.lowest_repeat = packet.psn();
+    }
     if (forgotten) notes.unfollowed = true;
     if (notes.sequence_nak) {
         const std::int32_t ahead = wire::distance(notes.sequence_nak->psn, packet.psn());

@@ -203,6 +203,10 @@ TEST_CASE("judge RSP-03, RSP-07: one sequence NAK", "[judge][RSP-03][RSP-07]") {
     CHECK(judged(connected(), {one, ack, three, nak, two, three, second}) == certain("RSP-07"));
     // A device that answered a duplicate in between may NAK once more.
     CHECK(judged(connected(), {one, ack, three, nak, one, four, second}) == kNothing);
+    // It may have come before the first NAK left, and others behind it.
+    const auto before = wire.from_a(kSendOnly, 99);
+    CHECK(judged(connected(), {before, one, ack, three, before, three, two, nak, second}) ==
+          kNothing);
     // Another gap draws another NAK (RSP-06).
     CHECK(judged(connected(), {one, ack, three, nak, two, four,
                                wire.nak(102, 2, NakCode::PsnSequence)}) == kNothing);
