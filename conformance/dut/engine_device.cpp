@@ -292,11 +292,20 @@ Answer EngineDevice::carry_out(const MrDeregister& request, wire::Instant /*now*
 
 // --- events -----------------------------------------------------------------------------------
 
-bool EngineDevice::offer(const engine::Event& event, wire::Instant now) {
+namespace {
+
+Event event_of(const engine::Event& event, wire::Instant now) {
     Event ours{.type = event.type, .at = now};
     if (event.qp) ours.qp = handle_of<QpHandle>(*event.qp);
     if (event.cq) ours.cq = handle_of<CqHandle>(*event.cq);
     if (event.srq) ours.srq = handle_of<SrqHandle>(*event.srq);
+    return ours;
+}
+
+} // namespace
+
+bool EngineDevice::offer(const engine::Event& event, wire::Instant now) {
+    Event ours = event_of(event, now);
     const bool mine = (ours.qp && qps_.contains(*ours.qp)) ||
                       (ours.cq && cqs_.contains(*ours.cq)) ||
                       (ours.srq && srqs_.contains(*ours.srq));
@@ -304,7 +313,7 @@ bool EngineDevice::offer(const engine::Event& event, wire::Instant now) {
     if (filter_ != nullptr) {
         const auto shown = filter_->event(event);
         if (!shown) return true;
-        ours.type = shown->type;
+        ours = event_of(*shown, now);
     }
     if (events_.size() == max_events) events_.pop_front();
     events_.push_back(ours);
