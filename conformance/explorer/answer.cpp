@@ -151,9 +151,11 @@ void post_atomic(Sketch& sketch, const Qp& qp, Asked& asked) {
     if (line.size() + names > kColumns) // has no room for two pieces
         line = begin(fmt::format("local=k{}[{} +8]", qp.domain, sketch.sink(qp.domain, 8)));
     const std::size_t room = kColumns - std::min(line.size() + names, kColumns);
-    line +=
+    const std::string operands =
         add ? fmt::format("add={}", operand(sketch, room + 10))
             : fmt::format("compare={} swap={}", sketch.random().below(3), operand(sketch, room));
+    if (line.size() + operands.size() > kColumns) line = begin("len=8"); // anywhere
+    line += operands;
     sketch.say(with_flags(sketch, qp, asked, std::move(line)));
 }
 
@@ -470,7 +472,8 @@ void lose(Sketch& sketch, Qp& qp) {
     }
     meanwhile(sketch, qp);
     constexpr std::array<int, 4> times{1, 2, 2, 3};
-    const int timeouts = sketch.random().pick(times);
+    // A timer of its own may use up all retries meanwhile.
+    const int timeouts = sketch.reach().times_retries ? sketch.random().pick(times) : 1;
     sketch.wait(timeouts * sketch.ack_timeout());
     qp.retry(timeouts);
 }

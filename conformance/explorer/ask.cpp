@@ -535,12 +535,21 @@ void unready(Sketch& sketch, Qp& qp) {
     std::vector<std::string> again(packets.begin() + static_cast<std::ptrdiff_t>(refused),
                                    packets.end());
     again.front() += kAfterTimer;
-    if (sketch.percent(25)) { // still none
+    // RSP-02: of what comes again a packet is lost once more.
+    const bool apart_again =
+        again.size() > 2 && std::cmp_equal(sketch.packets_of(message.bytes), packets.size());
+    std::vector<std::string> lossy;
+    if (sketch.features().gaps && apart_again && sketch.percent(40)) {
+        lossy = {again.front(), again.back(), "wait 1ms"};
+        again.erase(again.begin());
+    }
+    if (lossy.empty() && sketch.percent(25)) { // still none
         qp.pending.push_back(again.front());
         qp.pending.push_back(fmt::format("{}RNR_NAK psn={}", expects(qp), psn));
     }
     const std::uint64_t more = sketch.percent(50) ? 0 : sketch.random().below(300);
     post_receive(sketch, qp, message.bytes + more);
+    queue(qp, std::move(lossy));
     accepted(sketch, qp, message, std::move(again));
     qp.sent.back().packets = packets;
 }
@@ -831,6 +840,33 @@ void send_replays(Sketch& sketch, Qp& qp) {
     sketch.count(bytes);
 }
 
+// ATM-04, RDR-04: what a QP keeps to answer a duplicate, another QP's requests do not take away.
+void repeat_behind_another(Sketch& sketch, Qp& qp) {
+    const auto is_able = [&](const Qp& one) {
+        return &one != &qp && one.talk == Talk::TesterAsks && one.known && !one.dead &&
+               !one.early && one.may_read && one.pending.empty();
+    };
+    const auto other = std::ranges::find_if(sketch.qps(), is_able);
+    if (other == sketch.qps().end() || qp.sent.empty()) return legal(sketch, qp);
+    send_pending(sketch, qp);
+    constexpr std::array<std::int64_t, 8> counts{2, 4, 8, 16, 16, 17, 17, 33};
+    const std::int64_t count = sketch.random().pick(counts);
+    const auto region = fmt::format("f{}", other->domain);
+    sketch.wait(std::chrono::milliseconds(2)); // for the answers to its requests
+    sketch.say(fmt::format("repeat i in {}..{}", other->psn, other->psn + count - 1));
+    sketch.say(fmt::format("{}RDMA_READ_REQUEST psn=i va={} rkey={} dmalen=8", sends(*other),
+                           region, region));
+    sketch.say(fmt::format("{}RDMA_READ_RESPONSE_ONLY psn=i", expects(*other)));
+    sketch.say("end");
+    constexpr wire::Duration most_of_each = std::chrono::milliseconds(20);
+    sketch.pass(count * most_of_each);
+    other->psn += count;
+    other->unheard = 0;
+    const std::size_t back = sketch.random().below(std::min<std::size_t>(qp.sent.size(), 2));
+    queue(qp, (qp.sent.rbegin() + static_cast<std::ptrdiff_t>(back))->packets);
+    qp.pending.emplace_back("wait 1ms");
+}
+
 // Hundreds of short WRITEs, so that what counts messages in few bits shows.
 void send_volume(Sketch& sketch, Qp& qp) {
     const std::uint64_t count = 200 + sketch.random().below(120);
@@ -913,12 +949,14 @@ void ask(Sketch& sketch, Qp& qp) {
     const bool replays =
         features.replays && qp.may_read && qp.may_atomic && sketch.reach().reads >= resources;
     const bool writes = qp.may_write && qp.known && !qp.early;
-    const std::array<Step, 13> steps{{
+    const bool several = sketch.qps().size() > 1 && qp.known;
+    const std::array<Step, 14> steps{{
         {52, true, legal},
         {6, features.congestion && writes, congest},
-        {12, features.windows && qp.known && qp.open.empty() && rights, use_window},
+        {12, features.windows && qp.known && qp.open.empty() && rights && !qp.drains, use_window},
         {8, replays, send_replays},
         {10, features.duplicates, duplicate},
+        {4, features.duplicates && several, repeat_behind_another},
         {7, features.gaps, gap},
         {7, features.unready && features.sends, unready},
         {8, features.dropped, dropped},

@@ -19,6 +19,32 @@ bool others_wait(Sketch& sketch, const Qp& qp) {
                                [&](const Qp& one) { return &one != &qp && !one.open.empty(); });
 }
 
+// STA-10: a connection has its own attributes, and another peer.
+std::string with_new_attributes(Sketch& sketch, Qp& qp, std::string line) {
+    sim::Random& random = sketch.random();
+    const auto takes = [&](const std::string& option) {
+        const std::size_t before = line.size();
+        line = with_option(std::move(line), option);
+        return line.size() > before;
+    };
+    if (sketch.percent(50)) takes("new_peer");
+    if (qp.talk != Talk::TesterAsks && sketch.reach().reading && sketch.percent(40))
+        takes(fmt::format("max_rd_atomic={}", 1 + random.below(sketch.reach().reads)));
+    if (qp.talk == Talk::DutAsks && sketch.percent(40)) {
+        const auto retries = static_cast<int>(2 + random.below(6));
+        if (takes(fmt::format("retry_cnt={}", retries))) qp.retries = retries;
+    }
+    if (qp.talk == Talk::DutAsks && sketch.percent(40)) {
+        const auto retries = static_cast<int>(random.below(8));
+        if (takes(fmt::format("rnr_retry={}", retries))) qp.rnr_retries = retries;
+    }
+    if (qp.talk != Talk::DutAsks && sketch.percent(40))
+        takes(fmt::format("min_rnr_timer={}", 1 + random.below(12)));
+    if (sketch.percent(40)) takes(fmt::format("dscp={}", random.below(64)));
+    if (sketch.percent(20)) takes(fmt::format("flow=0x{:X}", random.below(0x100000)));
+    return line;
+}
+
 } // namespace
 
 void send_pending(Sketch& sketch, Qp& qp) {
@@ -33,8 +59,9 @@ void reconnect(Sketch& sketch, Qp& qp) {
     // Inside a message.
     if (sketch.features().aftermath && !qp.early && sketch.percent(40)) qp.pending.clear();
     send_pending(sketch, qp);
-    // Answers that are late must not be taken for those of the next connection.
-    if (sketch.features().alike || sketch.features().other_mtu) sketch.wait(kSettled);
+    // What is late must not be taken for a part of the next connection.
+    const Features& features = sketch.features();
+    if (features.alike || features.other_mtu || sketch.reach().buffers_early) sketch.wait(kSettled);
     // STA-10: with the path MTU as well.
     if (sketch.features().other_mtu && sketch.qps().size() == 1 && !sketch.features().large) {
         sketch.change_mtu();
@@ -54,6 +81,7 @@ void reconnect(Sketch& sketch, Qp& qp) {
     }
     while (line.ends_with(' '))
         line.pop_back();
+    if (sketch.percent(50)) line = with_new_attributes(sketch, qp, std::move(line));
     sketch.say(std::move(line));
     sketch.pass(kSettled);
     const std::vector<Sent> former = std::exchange(qp.sent, {});
@@ -128,8 +156,11 @@ void drain(Sketch& sketch, Qp& qp) {
     sketch.say(fmt::format("dut    state {}SQD", of(qp)));
     // The peer is still served.
     if (qp.known && !qp.shared && qp.talk != Talk::DutAsks && sketch.percent(50)) {
-        send_small(sketch, qp, false);
+        qp.drains = true;
+        sketch.percent(40) ? send_small(sketch, qp, false) : ask(sketch, qp);
         send_pending(sketch, qp);
+        qp.drains = false;
+        if (qp.dead || !qp.known) return qp.close();
     }
     // ENC-12, CA17-9: its packets have the new class and hop limit from now on.
     if (told && qp.known && sketch.percent(30)) {

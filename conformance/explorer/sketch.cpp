@@ -239,8 +239,8 @@ void Sketch::choose_qps() {
         if ((qp.talk == Peers || !is_reliable(qp.talk)) && i == 0 && !alone) qp.talk = Both;
         qp.domain = 1 + static_cast<std::uint32_t>(random_.below(domains_));
         qp.queue_key = qp.old_queue_key = random_.pick(kQueueKeys);
-        qp.shared =
-            qp.talk != Peers && is_reliable(qp.talk) && reach_.shared_queues && random_.one_in(6);
+        qp.shared = qp.talk != Peers && is_reliable(qp.talk) && reach_.shared_queues &&
+                    random_.one_in(std::ranges::any_of(qps_, &Qp::shared) ? 2 : 6);
         qp.notices = features_.notices && qp.talk == TesterAsks && !qp.shared;
         choose_rights(qp);
         if (features_.early && qp.talk == TesterAsks) choose_state(qp);

@@ -94,9 +94,16 @@ void misuse(Sketch& sketch, Qp& qp, const Window& window) {
     const bool write = window.writes;
     const std::uint64_t from = sketch.random().below(window.bytes);
     const std::uint64_t rest = window.bytes - from;
-    switch (sketch.random().below(6)) {
+    switch (sketch.random().below(7)) {
     case 0: sketch.say(request(qp, window, write, from, rest + 1)); break; // beyond its end
-    case 4:                                                                // a stale key
+    case 6: { // KEY-08: the key that it had before, or will have
+        const std::uint64_t id = sketch.next_id();
+        sketch.say(fmt::format("dut    post {}LOCAL_INV id={} ikey=w{}{}", of(qp), id,
+                               window.number, sketch.percent(50) ? "+1" : "-1"));
+        sketch.say(fmt::format("dut    done {}send id={} status=FAILED within 10s", of(qp), id));
+        break;
+    }
+    case 4: // a stale key
         sketch.say(fmt::format("{}RDMA_{} psn={} va=w{} rkey=w{}{} {}=4", sends(qp),
                                write ? "WRITE_ONLY" : "READ_REQUEST", qp.psn, window.number,
                                window.number, sketch.percent(50) ? "+1" : "-1",
@@ -160,13 +167,18 @@ bool invalidate(Sketch& sketch, Qp& qp, const Window& window) {
     return true;
 }
 
-void no_longer_known(Qp& qp) {
-    qp.close();
+// RSP-10: one that comes once more is acknowledged and revokes nothing, not even the key of now.
+void repeat_invalidation(Sketch& sketch, const Qp& qp) {
+    if (!sketch.features().duplicates || qp.sent.empty() || !sketch.percent(50)) return;
+    const std::string& line = qp.sent.back().packets.back();
+    if (!line.contains("WITH_INV") || qp.sent.back().last_psn != qp.psn - 1) return;
+    sketch.say(line);
+    sketch.wait(std::chrono::milliseconds(1));
 }
 
 void ends(Sketch& sketch, Qp& qp) {
     if (sketch.percent(50)) sketch.say(fmt::format("dut    state {}ERR", of(qp)));
-    no_longer_known(qp);
+    qp.close();
 }
 
 // KEY-11: two SENDs that follow each other revoke a key each.
@@ -241,6 +253,7 @@ void use_window(Sketch& sketch, Qp& qp) {
     // A type 1 window is bound again as it is; one of type 2 after it was given up.
     if (sketch.percent(40) && (window.type == 1 || invalidate(sketch, qp, window))) {
         bind(sketch, qp, window);
+        repeat_invalidation(sketch, qp);
         use(sketch, qp, window);
     }
     if (sketch.percent(40)) return;
@@ -248,6 +261,7 @@ void use_window(Sketch& sketch, Qp& qp) {
         const bool both = other && sketch.percent(30);
         if (both ? !invalidate_both(sketch, qp, window, *other) : !invalidate(sketch, qp, window))
             return;
+        repeat_invalidation(sketch, qp);
         if (other && !both) use(sketch, qp, *other); // KEY-07
         const Window& closed = both && sketch.percent(50) ? *other : window;
         sketch.say(request(qp, closed, closed.writes, 0, 8));
