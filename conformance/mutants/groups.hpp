@@ -80,6 +80,8 @@ std::span<const Mutant> blind16_responder();
 std::span<const Mutant> blind16_requester();
 std::span<const Mutant> blind17_responder();
 std::span<const Mutant> blind17_requester();
+std::span<const Mutant> blind18_responder();
+std::span<const Mutant> blind18_requester();
 
 std::span<const Mutant> lawful_first();
 std::span<const Mutant> lawful_responder();
@@ -98,5 +100,6 @@ std::span<const Mutant> lawful_blind3();
 std::span<const Mutant> lawful_blind4();
 std::span<const Mutant> lawful_blind5_plain();
 std::span<const Mutant> lawful_blind5_traits();
+std::span<const Mutant> lawful_blind6_mixed();
 
 } // namespace veriroce::mutants
