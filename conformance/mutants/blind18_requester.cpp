@@ -873,7 +873,7 @@ constexpr std::array kMutants{
                           "first ones again.",
            .cases = "req/inline-bytes",
            .make_filter = make<InlineRepeatsBeginning>},
-    Mutant{.name = "read_restart_offset_of_16_bits",
+    Mutant{.name = "read_restart_offset_of_two_bytes",
            .rule = "REQ-10",
            .description = "A READ that is taken up again more than 64 KiB behind its beginning "
                           "asks for an address a multiple of 64 KiB too low.",

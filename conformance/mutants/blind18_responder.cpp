@@ -811,11 +811,11 @@ constexpr std::array kMutants{
            .description = "Responses keep the traffic class and hop limit that the QP had at RTR "
                           "after its address vector was changed in SQD.",
            .make_filter = make<AnswersByPathOfRtr>},
-    Mutant{.name = "no_rnr_nak_in_sqd",
+    Mutant{.name = "no_rnr_nak_while_draining",
            .rule = "RNR-01",
            .description = "In SQD a SEND that finds no receive is dropped without an RNR NAK.",
            .checks = kStandardChecks.with(RequestCheck::ReceiveReady, no_rnr_nak_in_sqd)},
-    Mutant{.name = "qkey_change_in_rts_ignored",
+    Mutant{.name = "old_qkey_kept_when_changed_in_rts",
            .rule = "EXT-05",
            .description = "A UD QP whose Q_Key is changed in RTS goes on with the old one, though "
                           "the new one is reported.",

@@ -59,7 +59,7 @@ TEST_CASE("explorer: no line of a dialogue is too long for a script", "[explorer
 }
 
 TEST_CASE("explorer: dialogues use the rare words of the language, too", "[explorer]") {
-    constexpr std::array<std::string_view, 36> words{"SEND_ONLY_WITH_INV",
+    constexpr std::array<std::string_view, 38> words{"SEND_ONLY_WITH_INV",
                                                      "RDMA_WRITE_LAST_WITH_IMM",
                                                      " LOCAL_INV ",
                                                      "access=remote_atomic",
@@ -83,6 +83,8 @@ TEST_CASE("explorer: dialogues use the rare words of the language, too", "[explo
                                                      "dut    rearm",
                                                      "dut    dereg",
                                                      "dut    reconnect",
+                                                     " new_peer",
+                                                     "RDMA_READ_REQUEST psn=i",
                                                      " to=x",
                                                      "qkey=0x80001234",
                                                      "vlan.pcp=",
