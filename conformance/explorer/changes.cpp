@@ -157,7 +157,11 @@ void drain(Sketch& sketch, Qp& qp) {
     // The peer is still served.
     if (qp.known && !qp.shared && qp.talk != Talk::DutAsks && sketch.percent(50)) {
         qp.drains = true;
-        sketch.percent(40) ? send_small(sketch, qp, false) : ask(sketch, qp);
+        if (sketch.percent(40)) {
+            send_small(sketch, qp, false);
+        } else {
+            ask(sketch, qp);
+        }
         send_pending(sketch, qp);
         qp.drains = false;
         if (qp.dead || !qp.known) return qp.close();
