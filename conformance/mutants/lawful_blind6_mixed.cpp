@@ -24,9 +24,9 @@ constexpr wire::Duration us(int count) {
 
 // --- responder: acknowledges
 
-// ACK-02: "AckReq=0 -> no obligation; ACK allowed". The engine acknowledges each packet; what
-// nobody asked for goes out for one PSN in four only. Where it is not certain which QP answers,
-// every ACK goes out.
+// ACK-02: "AckReq=0 -> no obligation; ACK allowed". The engine acknowledges each packet. Of the
+// ACKs that no AckReq demands, the filter passes one in four. Where it is not certain which QP
+// answers, it passes every ACK.
 class ThinsUnaskedAcks final : public engine::SurfaceFilter {
   public:
     void qp_changed(const engine::QpReport& report) override {
@@ -604,7 +604,7 @@ constexpr std::array kMutants{
                           "and responses have the MSN of when they leave.",
            .checks = engine::kStandardChecks.with(DuplicateCheck::SameAtomic, same_place),
            .behaviour = {.response_msn = engine::ResponseMsn::Current, .remembered_extra = 5}},
-    // ACK-11 (INFO): "repeats last ACK PSN with new credit"; ACK-02: an ACK that nobody asked for.
+    // ACK-11 (INFO): "repeats last ACK PSN with new credit"; ACK-02: an ACK without AckReq.
     Mutant{.name = "half_of_many_receives_told_as_credits",
            .rule = "ACK-10",
            .description = "Of more than four receives it tells half as credits; after none it "
@@ -624,7 +624,8 @@ constexpr std::array kMutants{
     Mutant{.name = "asks_for_an_ack_with_each_resent_packet",
            .rule = "BTH-18",
            .description = "Each packet that is sent again asks for an ACK, and so does each 16th "
-                          "PSN; each sequence NAK begins anew.",
+                          "PSN; the requester sends again after each sequence NAK, also after a "
+                          "repeated one.",
            .behaviour = {.repeated_nak = engine::RepeatedNak::Restarts},
            .make_filter = make<AsksOnResends>},
     Mutant{.name = "atomics_wait_for_an_idle_unit",
