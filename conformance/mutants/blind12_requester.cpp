@@ -6,7 +6,7 @@
 
 #include "conformance/mutants/blind.hpp"
 #include "conformance/mutants/groups.hpp"
-#include "dissector/wire/management.hpp"
+#include "conformance/mutants/management.hpp"
 
 namespace veriroce::mutants::of_blind12_requester {
 namespace {
@@ -727,18 +727,6 @@ class BindCutToRegion final : public SurfaceFilter {
     std::map<engine::MrId, engine::RegisteredRegion> regions_;
 };
 
-// Transaction ids are kept in 32 bits.
-void upper_half_of_transaction_lost(const wire::Packet& packet, OwnedDatagram& datagram) {
-    constexpr std::size_t transaction_at = 8;
-    constexpr std::size_t half = 4;
-    const bool management = packet.info().service == wire::Service::Ud &&
-                            packet.deth.source_qp == wire::kGsiQpn &&
-                            packet.body.size() == wire::kMadBytes;
-    if (!management) return;
-    const auto message = std::span(datagram.bytes).subspan(packet.header_bytes());
-    std::ranges::fill(message.subspan(transaction_at, half), std::byte{0});
-}
-
 constexpr std::array kMutants{
     // Requests
     Mutant{.name = "empty_sge_ends_message",
@@ -891,7 +879,7 @@ constexpr std::array kMutants{
     Mutant{.name = "upper_half_of_transaction_lost",
            .rule = "N-30",
            .description = "The answers of QP 1 have zeros in the upper half of the transaction id.",
-           .make_filter = make<EditsSentDatagram<upper_half_of_transaction_lost>>},
+           .make_filter = make<EditsSentDatagram<lose_upper_half_of_transaction<>>>},
 };
 static_assert(kMutants.size() == 28);
 

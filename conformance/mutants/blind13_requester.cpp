@@ -10,6 +10,7 @@
 
 #include "conformance/mutants/blind.hpp"
 #include "conformance/mutants/groups.hpp"
+#include "conformance/mutants/management.hpp"
 #include "dissector/wire/icrc.hpp"
 #include "dissector/wire/management.hpp"
 #include "dissector/wire/outer.hpp"
@@ -772,34 +773,6 @@ class MigReqStaysZero final : public QpFilter<Rearmed> {
     }
 };
 
-// N-30: the management agent keeps the lower half of a transaction id.
-class HalfTransactionId final : public engine::SurfaceFilter {
-  public:
-    void outbound(engine::OwnedDatagram datagram, wire::Instant /*now*/,
-                  std::vector<engine::OwnedDatagram>& out) override {
-        constexpr std::size_t upper_half_at = 8;
-        if (const auto packet = wire::decode_packet(datagram.bytes); packet && answers(*packet)) {
-            const wire::MutableBytes bytes(datagram.bytes);
-            wire::store_be<4>(bytes, packet->header_bytes() + upper_half_at, 0U);
-        }
-        out.push_back(std::move(datagram));
-    }
-
-  private:
-    // MRA, REJ, REP, DREP, SIDR_REP.
-    static bool answers(const wire::Packet& packet) {
-        const bool gsi =
-            packet.info().service == wire::Service::Ud && packet.deth.source_qp == wire::kGsiQpn;
-        if (!gsi || packet.payload().size() != wire::kMadBytes) return false;
-        constexpr std::size_t class_at = 1;
-        constexpr std::size_t attribute_at = 16;
-        const auto attribute = wire::load_u16(packet.body, attribute_at);
-        constexpr std::array<std::uint16_t, 5> answering{0x11, 0x12, 0x13, 0x16, 0x18};
-        return wire::load_u8(packet.body, class_at) == wire::kCmClass &&
-               std::ranges::find(answering, attribute) != answering.end();
-    }
-};
-
 const std::array kMutants{
     Mutant{.name = "solicited_bit_on_first_packet",
            .rule = "BTH-14",
@@ -941,10 +914,12 @@ const std::array kMutants{
            .level = "SHOULD",
            .description = "A QP that was rearmed sends MigReq 0 also after it has migrated.",
            .make_filter = make<MigReqStaysZero>},
-    Mutant{.name = "gsi_answer_keeps_half_transaction_id",
-           .rule = "N-30",
-           .description = "Answers at QP 1 have zeros in the upper 32 bits of the transaction id.",
-           .make_filter = make<HalfTransactionId>},
+    Mutant{
+        .name = "gsi_answer_keeps_half_transaction_id",
+        .rule = "N-30",
+        .description = "Answers at QP 1 have zeros in the upper 32 bits of the transaction id.",
+        .make_filter = make<
+            EditsSentDatagram<lose_upper_half_of_transaction<kMra, kRej, kRep, kDrep, kSidrRep>>>},
 };
 static_assert(kMutants.size() == 28);
 

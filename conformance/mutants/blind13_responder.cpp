@@ -58,9 +58,6 @@ class HeardRequests : public DmaFilter<Memory> {
     }
 };
 
-bool is_write(const wire::Packet& packet) {
-    return packet.info().operation == Operation::RdmaWrite;
-}
 // Whether an ACK answers it.
 bool is_plain(const wire::Packet& packet) {
     return packet.info().operation == Operation::Send || is_write(packet);

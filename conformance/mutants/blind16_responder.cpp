@@ -57,10 +57,6 @@ class WatchesResponder : public DmaFilter<Memory> {
     }
 };
 
-bool is_write(const wire::Packet& packet) {
-    return packet.info().operation == Operation::RdmaWrite;
-}
-
 std::uint64_t load_number(wire::Bytes place) {
     std::uint64_t value = 0;
     std::memcpy(&value, place.data(), sizeof value);

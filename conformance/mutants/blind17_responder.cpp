@@ -6,6 +6,7 @@
 
 #include "conformance/mutants/blind.hpp"
 #include "conformance/mutants/groups.hpp"
+#include "conformance/mutants/management.hpp"
 #include "conformance/mutants/mutants.hpp"
 #include "conformance/mutants/read_log.hpp"
 #include "dissector/wire/frame.hpp"
@@ -122,30 +123,6 @@ class EmptySgeEndsList final : public engine::SurfaceFilter {
     void posting_receive(wire::Qpn /*qpn*/, engine::ReceiveRequest& request) override {
         const auto end = std::ranges::find(request.sges, 0U, &engine::Sge::length);
         request.sges = request.sges.first(static_cast<std::size_t>(end - request.sges.begin()));
-    }
-};
-
-// The answer to an unknown connection is made in a handler of its own, which keeps the transaction
-// ID in 32 bits.
-// Shows when: a DREQ of a connection that is not known has a transaction ID above 2^32.
-class ShortTransactionOfDrep final : public engine::SurfaceFilter {
-  public:
-    void outbound(engine::OwnedDatagram datagram, wire::Instant /*now*/,
-                  std::vector<engine::OwnedDatagram>& out) override {
-        constexpr std::size_t class_at = 1;
-        constexpr std::size_t transaction_at = 8;
-        constexpr std::size_t attribute_at = 16;
-        constexpr std::uint16_t drep = 0x16;
-        const auto packet = wire::decode_packet(datagram.bytes);
-        const bool mad = packet && packet->info().service == wire::Service::Ud &&
-                         packet->bth.dest_qp == wire::kGsiQpn &&
-                         packet->body.size() >= wire::kMadBytes &&
-                         wire::load_u8(packet->body, class_at) == wire::kCmClass;
-        if (mad && wire::load_u16(packet->body, attribute_at) == drep) {
-            const std::size_t body_at = datagram.bytes.size() - packet->body.size();
-            wire::store_be<4>(datagram.bytes, body_at + transaction_at, 0);
-        }
-        out.push_back(std::move(datagram));
     }
 };
 
@@ -643,7 +620,9 @@ constexpr std::array kMutants{
            .description = "A DREP carries the lower half of the DREQ's transaction ID, and zero "
                           "for the upper one.",
            .cases = "cm/unknown-connection",
-           .make_filter = make<ShortTransactionOfDrep>},
+           // The answer to an unknown connection is made in a handler of its own. Shows when: a
+           // DREQ of a connection that is not known has a transaction ID above 2^32.
+           .make_filter = make<EditsSentDatagram<lose_upper_half_of_transaction<kDrep>>>},
     Mutant{.name = "dead_qp_answers_duplicates",
            .rule = "N-07",
            .description = "Behind a fatal NAK a duplicate SEND or WRITE is still acknowledged.",

@@ -7,6 +7,7 @@
 
 #include "conformance/mutants/blind.hpp"
 #include "conformance/mutants/groups.hpp"
+#include "conformance/mutants/management.hpp"
 #include "conformance/mutants/read_log.hpp"
 
 namespace veriroce::mutants::of_blind18_responder {
@@ -21,10 +22,6 @@ using wire::Operation;
 using wire::Position;
 namespace right = engine::request_check;
 namespace right_duplicate = engine::duplicate_check;
-
-bool is_write(const wire::Packet& packet) {
-    return packet.info().operation == Operation::RdmaWrite;
-}
 
 bool is_atomic_write(const wire::Packet& packet) {
     return packet.info().operation == Operation::AtomicWrite;
@@ -145,28 +142,6 @@ RequestVerdict right_of_lowest_placement(const RequestView& view) {
     const bool allowed = view.memory.slot(view.target->rkey.value).access.flush_global;
     return allowed ? RequestVerdict::Accept : RequestVerdict::NakRemoteAccess;
 }
-
-// The driver keeps the transaction id of service id resolution in 32 bits. Shows when: a SIDR_REQ
-// has a transaction id whose upper half is not zero.
-class HalfTransactionIdInSidrRep final : public engine::SurfaceFilter {
-  public:
-    void outbound(engine::OwnedDatagram datagram, wire::Instant /*now*/,
-                  std::vector<engine::OwnedDatagram>& out) override {
-        constexpr std::size_t mad_bytes = 256;
-        constexpr std::size_t transaction_at = 8;
-        constexpr std::size_t attribute_at = 16;
-        constexpr std::uint16_t sidr_rep = 0x18;
-        const auto packet = wire::decode_packet(datagram.bytes);
-        const bool from_gsi = packet && packet->info().service == wire::Service::Ud &&
-                              packet->deth.source_qp == wire::Qpn{1} &&
-                              packet->body.size() == mad_bytes;
-        if (from_gsi && wire::load_u16(packet->body, attribute_at) == sidr_rep) {
-            const wire::MutableBytes bytes(datagram.bytes);
-            wire::store_be<4>(bytes, packet->header_bytes() + transaction_at, 0);
-        }
-        out.push_back(std::move(datagram));
-    }
-};
 
 // The VLAN filter compares 13 bits of the tag, the DEI bit with the VID. Shows when: a frame in the
 // QP's VLAN, or with a priority tag, has DEI set (a switch marked it as eligible to be dropped).
@@ -719,7 +694,9 @@ constexpr std::array kMutants{
     Mutant{.name = "sidr_rep_half_transaction_id",
            .rule = "N-30",
            .description = "A SIDR_REP has zeros in the upper half of the transaction id.",
-           .make_filter = make<HalfTransactionIdInSidrRep>},
+           // The driver keeps that id in 32 bits. Shows when: the upper half of a SIDR_REQ's id is
+           // not zero.
+           .make_filter = make<EditsSentDatagram<lose_upper_half_of_transaction<kSidrRep>>>},
     Mutant{.name = "vlan_dei_taken_for_vid",
            .rule = "N-05",
            .level = "SHOULD",

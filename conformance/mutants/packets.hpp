@@ -37,6 +37,9 @@ bool is_fatal_nak(const wire::Packet& packet);
 inline bool is_cnp(const wire::Packet& packet) {
     return packet.info().operation == wire::Operation::Cnp;
 }
+inline bool is_write(const wire::Packet& packet) {
+    return packet.info().operation == wire::Operation::RdmaWrite;
+}
 inline bool is_read_request(const wire::Packet& packet) {
     return packet.info().operation == wire::Operation::RdmaReadRequest;
 }
