@@ -424,6 +424,14 @@ std::int64_t far_ahead(Sketch& sketch) {
 void unready(Sketch& sketch, Qp& qp);
 void illegal(Sketch& sketch, Qp& qp);
 
+// A device may find the time long: it must send the NAK without what was missing. Its own requests
+// must not wait for so long.
+std::string time_for_nak(Sketch& sketch) {
+    const bool none_open = std::ranges::all_of(
+        sketch.qps(), [](const Qp& one) { return one.open.empty() && one.talk != Talk::Peers; });
+    return none_open && sketch.percent(30) ? "wait 250ms" : "wait 1ms";
+}
+
 // A request from far ahead.
 std::string request_ahead(Sketch& sketch, const Qp& qp) {
     const std::string remote = fmt::format("va=f{0} rkey=f{0}", qp.domain);
@@ -482,8 +490,11 @@ void gap(Sketch& sketch, Qp& qp) {
     };
     if (lost > 0) {
         lose(0, lost);
+        const std::size_t before = qp.pending.size();
         expect(sketch, qp, 60,
                fmt::format("{}NAK psn={} code=PSN_SEQUENCE", expects(qp), expected));
+        const bool waits = qp.pending.size() > before;
+        if (!waits && sketch.percent(30)) qp.pending.push_back(time_for_nak(sketch));
         // Of what is sent again another one is lost. An RNR NAK for the first may come instead.
         const std::size_t from =
             most > 1 && sketch.percent(30) ? 1 + sketch.random().below(most - 1) : 0;
@@ -540,7 +551,7 @@ void unready(Sketch& sketch, Qp& qp) {
         again.size() > 2 && std::cmp_equal(sketch.packets_of(message.bytes), packets.size());
     std::vector<std::string> lossy;
     if (sketch.features().gaps && apart_again && sketch.percent(40)) {
-        lossy = {again.front(), again.back(), "wait 1ms"};
+        lossy = {again.front(), again.back(), time_for_nak(sketch)};
         again.erase(again.begin());
     }
     if (lossy.empty() && sketch.percent(25)) { // still none

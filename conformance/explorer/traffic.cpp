@@ -131,7 +131,14 @@ void exchange(Sketch& sketch, Qp& qp, bool last) {
                            pieces(sketch, qp, work, of_dut, bytes, one));
     };
     std::string line = post(false);
-    if (line.size() > kColumns) line = post(true);
+    constexpr std::size_t operands = std::string_view(" compare=0 swap=9").size();
+    const std::size_t columns = work.atomic ? kColumns - operands : kColumns;
+    if (line.size() > columns) line = post(true);
+    if (work.atomic && line.size() > columns) { // its answer goes anywhere
+        const Place word = of_dut ? sketch.far_word() : sketch.word(qp.domain);
+        line = fmt::format("{} post {}{} id={} len=8 remote={}", side, of(qp), work.operation, id,
+                           word.piece(bytes));
+    }
     if (work.immediate) line = with_option(std::move(line), "imm=0xA5B6C7D8");
     if (work.immediate && line.find(" imm=") == std::string::npos) line += " imm=7";
     if (work.operation == "ATOMIC_FETCH_AND_ADD")

@@ -242,17 +242,23 @@ void ResponderView::examine(Qp& qp, Slot& slot) {
 
 // Only where the order of all packets at the device's port is known.
 void ResponderView::owe(const Qp& qp, const Packet& packet, std::int64_t psn) {
+    if (psn == sure_) ++at_sure_;
     if (!story_.setting.exact || story_.setting.trait("out_of_order")) return;
     if (qp.state != wire::QpState::Rtr && qp.state != wire::QpState::Rts) return;
-    if (psn > high_) {
-        if (sure_ == high_) owe_nak(packet);
+    if (psn > sure_) {
+        if (at_sure_ == 0) owe_nak(packet);
         return;
     }
     const Slot* slot = slot_of(psn);
     const bool in_order = psn == sure_ && slot != nullptr && slot->first == psn && slot->alone;
     if (!in_order || (wait_ && packet.at.latest < *wait_)) return;
-    // RSP-16: what was missing comes before the NAK leaves.
-    std::erase_if(owed_, [](const Owed& one) { return one.kind == Owed::Kind::SequenceNak; });
+    // RSP-16: what was missing comes before the NAK leaves. No device waits for it that long.
+    constexpr int kNakLate = 4;
+    const auto is_nak = [](const Owed& one) { return one.kind == Owed::Kind::SequenceNak; };
+    const auto nak = std::ranges::find_if(owed_, is_nak);
+    const auto latest = [&] { return nak->since + kNakLate * story_.setting.answer_time; };
+    if (nak != owed_.end() && packet.at.earliest > latest()) missed_nak_ = *nak;
+    std::erase_if(owed_, is_nak);
     nak_sent_ = false;
     wait_.reset();
     owe_for(*slot, packet);
@@ -273,6 +279,8 @@ void ResponderView::owe_for(const Slot& slot, const Packet& packet) {
     case DueAnswer::Kind::Open: return;
     case DueAnswer::Kind::Accept: {
         sure_ = slot.first + slot.packets;
+        // What came behind it before was dropped, if this one is the first that counts.
+        at_sure_ = at_sure_ > 1 && sure_ < high_ ? 1 : 0;
         const wire::Operation operation = request.info().operation;
         const bool asks = request.bth.ack_request || is_atomic(operation) ||
                           operation == wire::Operation::RdmaReadRequest; // N-17
@@ -307,6 +315,16 @@ void ResponderView::owe_nak(const Packet& packet) {
 }
 
 void ResponderView::overdue(const Qp& qp, std::vector<Deviation>& found) const {
+    if (missed_nak_ && !loose_) {
+        found.push_back(
+            {.rule = std::string(missed_nak_->rule),
+             .level = rules::Level::Must,
+             .kind = rules::FindingClass::Absence,
+             .field = "answer",
+             .allowed = fmt::format("the device must send a sequence NAK: {}", missed_nak_->why),
+             .measured = "none came until the missing packet was sent again",
+             .packets = {missed_nak_->packet}});
+    }
     const bool alive = qp.reported == wire::QpState::Rtr || qp.reported == wire::QpState::Rts;
     if (loose_ || ended_ || owed_.empty() || !alive) return;
     const Owed& owed = owed_.front();
@@ -509,7 +527,10 @@ void ResponderView::show(std::int64_t before) {
 
 void ResponderView::cover(Qp& qp, std::int64_t before) {
     if (before > high_) return loosen(qp); // it answers for what was not sent, as far as we saw
-    sure_ = std::max(sure_, before);
+    if (before > sure_) {
+        sure_ = before;
+        at_sure_ = before < high_ ? 1 : 0;
+    }
     while (!owed_.empty() && owed_.front().before <= before)
         owed_.pop_front();
     // Each answer shows that the device is at work.
@@ -623,13 +644,17 @@ void ResponderView::answer(Qp& qp, const Packet& packet, std::vector<Deviation>&
 
 // A sequence or RNR NAK: the tester must send again from this PSN.
 void ResponderView::retry(Qp& qp, const Packet& packet, std::int64_t psn) {
+    const wire::Syndrome syndrome = packet.packet->aeth.syndrome;
+    const bool rnr = syndrome.kind() == wire::AckKind::RnrNak;
+    const int refused = rnr ? 1 : 0;
+    const bool awaited = psn == high_ || (psn == sure_ && at_sure_ <= refused);
     cover(qp, psn);
     owed_.clear();
     sure_ = psn;
+    at_sure_ = awaited ? 0 : 1;
     nak_sent_ = true;
-    const wire::Syndrome syndrome = packet.packet->aeth.syndrome;
     wait_.reset();
-    if (syndrome.kind() == wire::AckKind::RnrNak) {
+    if (rnr) {
         wait_ = packet.at.latest + wire::rnr_time(syndrome.code());
     }
 }

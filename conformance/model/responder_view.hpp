@@ -203,9 +203,11 @@ class ResponderView {
     wire::Instant covered_at_{}; // when `low_` last moved
     // Every request before this PSN has reached the device, which can only have accepted it.
     std::int64_t sure_ = 0;
+    int at_sure_ = 0;                   // packets with that PSN which the device may have accepted
     bool nak_sent_ = false;             // a NAK asks for `sure_`
     std::optional<wire::Instant> wait_; // an RNR NAK asks to wait until then
     std::deque<Owed> owed_;
+    std::optional<Owed> missed_nak_; // the packet that it asks for came long after it was due
     std::optional<ReceiveFault> fault_;
     bool refused_ = false; // a fatal NAK was sent
     bool checked_ = false; // the device accepted what it must refuse
