@@ -82,6 +82,8 @@ std::span<const Mutant> blind17_responder();
 std::span<const Mutant> blind17_requester();
 std::span<const Mutant> blind18_responder();
 std::span<const Mutant> blind18_requester();
+std::span<const Mutant> blind19_responder();
+std::span<const Mutant> blind19_requester();
 
 std::span<const Mutant> lawful_first();
 std::span<const Mutant> lawful_responder();
@@ -101,5 +103,6 @@ std::span<const Mutant> lawful_blind4();
 std::span<const Mutant> lawful_blind5_plain();
 std::span<const Mutant> lawful_blind5_traits();
 std::span<const Mutant> lawful_blind6_mixed();
+std::span<const Mutant> lawful_blind7_mixed();
 
 } // namespace veriroce::mutants
