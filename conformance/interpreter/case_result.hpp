@@ -84,6 +84,7 @@ struct CaseResult {
     std::vector<FaultCount> faults;
     std::vector<RecordedPacket> packets;
     std::vector<Violation> violations;
+    std::vector<std::uint32_t> states; // model::visited_states, where the environment asks for them
     std::uint32_t tolerated_retransmissions = 0; // signs of a slow lab
     std::uint64_t damaged_packets = 0;           // of the DUT, which came with a wrong ICRC
     std::uint64_t lost_packets = 0;     // that the tester dropped: no FAIL without a replay

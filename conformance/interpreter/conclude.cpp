@@ -24,6 +24,7 @@
 #include "conformance/interpreter/wire.hpp"
 #include "conformance/model/packets.hpp"
 #include "conformance/model/shadow.hpp"
+#include "conformance/model/visited_states.hpp"
 #include "dissector/wire/icrc.hpp"
 
 namespace veriroce::interpreter {
@@ -501,6 +502,8 @@ void judge_record(Interpreter& interpreter) {
         std::ranges::copy_if(judged, all, std::not_fn(is_icrc_rule), &Violation::rule);
         std::ranges::move(deviations(interpreter), all);
         doubt_mended_packets(interpreter, result.violations);
+        if (interpreter.environment().notes_states)
+            result.states = model::visited_states(look_at_host(interpreter).story);
     }
     blame_violations(result);
 }

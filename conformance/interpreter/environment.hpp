@@ -92,6 +92,7 @@ struct Environment {
     std::map<wire::DeviceCounter, std::string> counters; // the device's names, where they differ
     FaultPlan plan;
     bool judged = true; // rules that no line names; else the lines alone decide
+    bool notes_states = false; // fills CaseResult::states
     StartPsn start_psn = StartPsn::Any;
     std::optional<bool> mig_req; // of all that the tester sends (BTH-15); else each side's default
     wire::Qpn first_tester_qpn{kLowestTesterQpn}; // not used again within a run
