@@ -25,6 +25,7 @@ class Walk {
 
     std::vector<Deviation> run() {
         for (const Step& step : story_.steps) {
+            duties_.look(instant_of(step));
             switch (step.kind) {
             case Step::Kind::Packet: take(story_.packets[step.index]); break;
             case Step::Kind::Asked: take(story_.calls[step.index]); break;
@@ -36,6 +37,15 @@ class Walk {
     }
 
   private:
+    [[nodiscard]] wire::Instant instant_of(const Step& step) const {
+        switch (step.kind) {
+        case Step::Kind::Packet: return story_.packets[step.index].at.latest;
+        case Step::Kind::Asked: return story_.calls[step.index].asked;
+        case Step::Kind::Answered: return story_.calls[step.index].answered;
+        }
+        return {};
+    }
+
     void take(const Call& call) {
         connections_.take(call);
         bytes_.take(call);

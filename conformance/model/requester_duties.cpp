@@ -1,6 +1,7 @@
 #include "conformance/model/requester_duties.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <limits>
 
@@ -16,6 +17,7 @@ using wire::AckKind;
 using wire::Operation;
 
 constexpr wire::Duration kUnderWay = std::chrono::milliseconds(1);
+constexpr int kMostWaits = 4; // RNR-08: it is no time to be kept exactly
 
 bool asks_for_answer(const wire::Packet& request) {
     return request.bth.ack_request || request.info().operation == Operation::RdmaReadRequest ||
@@ -291,10 +293,12 @@ void RequesterDuties::take(const Packet& packet) {
     };
     std::erase_if(state.open, has_answer);
     std::erase_if(state.open_again, has_answer);
-    note_sequence_nak(packet, *qp, state, psn);
     if (kind == AckKind::RnrNak) {
-        state.wait = packet.at.latest + wire::rnr_time(answer.aeth.syndrome.code());
+        const wire::Duration wait = wire::rnr_time(answer.aeth.syndrome.code());
+        state.wait = packet.at.latest + wait;
+        state.rnr_end = packet.at.latest + kMostWaits * wait;
     }
+    note_nak(packet, *qp, state, psn, again ? kind : AckKind::Ack);
     const bool plain = is_clear(story_, packet, *qp) && operation == Operation::Acknowledge &&
                        kind == AckKind::Ack && answer.body.empty() && psn < state.next_sent;
     // An ACK behind a READ or atomic does not answer that (REQ-20, N-11).
@@ -340,22 +344,20 @@ void RequesterDuties::note_restart(const Packet& packet, const Qp& qp, State& st
                      .rule = kind == AckKind::RnrNak ? "RNR-08" : "REQ-11"};
 }
 
-// A NAK for what was acknowledged or never sent asks for nothing (REQ-18), and the second one for a
-// PSN may pass (REQ-15).
-void RequesterDuties::note_sequence_nak(const Packet& packet, const Qp& qp, State& state,
-                                        std::int64_t psn) {
-    const wire::Packet& answer = *packet.packet;
-    const bool refused = answer.headers.has(wire::Header::Aeth) &&
-                         answer.aeth.syndrome.nak_code() == wire::NakCode::PsnSequence;
+// A NAK for what was acknowledged or never sent asks for nothing (REQ-18), and the second sequence
+// NAK for a PSN may pass (REQ-15).
+void RequesterDuties::note_nak(const Packet& packet, const Qp& qp, State& state, std::int64_t psn,
+                               AckKind kind) {
     const bool outstanding = psn >= state.may_be_acknowledged && psn < state.next_sent;
-    if (!refused) {
+    if (kind == AckKind::Ack) {
         // What answers it, or anything after it, ends the duty.
         if (state.owed && psn >= state.owed->psn) state.owed.reset();
         return;
     }
-    const bool again = !state.naks.insert(psn).second;
+    const bool rnr = kind == AckKind::RnrNak;
+    const bool again = !rnr && !state.naks.insert(psn).second;
     if (again || !outstanding || state.waits_for_data() || !is_clear(story_, packet, qp)) return;
-    state.owed = {.psn = psn, .since = packet.at.latest};
+    state.owed = {.psn = psn, .since = rnr ? state.rnr_end : packet.at.latest, .rnr = rnr};
 }
 
 // --- the end ----------------------------------------------------------------------------------
@@ -369,14 +371,43 @@ void RequesterDuties::finish() {
             check_unsent(qp, state);
             continue;
         }
-        const bool alive = state.life == qp.life && qp.state == wire::QpState::Rts &&
-                           qp.reported == wire::QpState::Rts && !state.failed && !state.left;
-        // Only where it is known what reached the device and when.
-        if (!alive || !story_.setting.exact || qp.attributes.alt_address_vector) continue;
-        check_silence(qp, state);
-        check_ack_request(qp, state);
-        check_not_sent(qp, state);
-        check_owed(qp, state);
+        if (!may_owe(qp, state) || qp.reported != wire::QpState::Rts) continue;
+        auto duty = state.late ? state.late : overdue(qp, state, story_.end);
+        if (duty)
+            tell(qp, std::string(duty->rule), duty->level, std::string(duty->field),
+                 std::move(duty->allowed), std::string(duty->measured));
+    }
+}
+
+// Only where it is known what reached the device and when.
+bool RequesterDuties::may_owe(const Qp& qp, const State& state) const {
+    return state.life == qp.life && qp.state == wire::QpState::Rts && !state.failed &&
+           !state.left && story_.setting.exact && !qp.attributes.alt_address_vector;
+}
+
+std::optional<RequesterDuties::Duty> RequesterDuties::overdue(const Qp& qp, const State& state,
+                                                              wire::Instant now) const {
+    using Check =
+        std::optional<Duty> (RequesterDuties::*)(const Qp&, const State&, wire::Instant) const;
+    constexpr std::array<Check, 4> checks{&RequesterDuties::silent, &RequesterDuties::asks_nothing,
+                                          &RequesterDuties::not_sent,
+                                          &RequesterDuties::not_sent_again};
+    for (const Check check : checks) {
+        if (auto duty = (this->*check)(qp, state, now)) return duty;
+    }
+    return std::nullopt;
+}
+
+// What was due before something else happened. A QP may have failed, and no completion has told so
+// yet: it counts at the end.
+void RequesterDuties::look(wire::Instant now) {
+    if (!story_.setting.exact || now - looked_ < story_.setting.answer_time / 2) return;
+    looked_ = now;
+    for (Qp& qp : posted_.qps()) {
+        const auto found = states_.find(qp.handle);
+        if (qp.gone || found == states_.end() || qp.type != wire::QpType::Rc) continue;
+        State& state = found->second;
+        if (!state.late && may_owe(qp, state)) state.late = overdue(qp, state, now);
     }
 }
 
@@ -401,56 +432,71 @@ void RequesterDuties::check_unsent(const Qp& qp, const State& state) {
          done ? "it completed, and was not sent until the end" : "it was not sent until the end");
 }
 
-// REQ-11
-void RequesterDuties::check_owed(const Qp& qp, const State& state) {
+// REQ-11, RNR-08
+std::optional<RequesterDuties::Duty>
+RequesterDuties::not_sent_again(const Qp& qp, const State& state, wire::Instant now) const {
     const bool retries = qp.attributes.retry_cnt.value_or(0) > 0;
-    if (!state.owed || state.wait || !retries || story_.setting.trait("selective_repeat")) return;
-    if (story_.end - state.owed->since < story_.setting.answer_time) return;
-    tell(qp, "REQ-11", Must, "psn",
-         fmt::format("a sequence NAK makes it send request {} (counted from 0) again",
-                     state.owed->psn),
-         "it was not sent again");
+    const auto& owed = state.owed;
+    if (!owed || story_.setting.trait("selective_repeat")) return std::nullopt;
+    if (!owed->rnr && (now < state.rnr_end || !retries)) return std::nullopt;
+    if (now - owed->since < story_.setting.answer_time) return std::nullopt;
+    return Duty{.rule = owed->rnr ? "RNR-08" : "REQ-11",
+                .field = "psn",
+                .allowed = fmt::format("{} NAK makes it send request {} (counted from 0) again",
+                                       owed->rnr ? "an RNR" : "a sequence", owed->psn),
+                .measured = "it was not sent again in time"};
 }
 
 // TMO-01: the device sends a request without an answer again after at most four timeouts.
-void RequesterDuties::check_silence(const Qp& qp, const State& state) {
+std::optional<RequesterDuties::Duty> RequesterDuties::silent(const Qp& qp, const State& state,
+                                                             wire::Instant now) const {
     const auto one = story_.setting.ack_timeout(qp.attributes.timeout);
     const bool waits = state.may_be_acknowledged < state.next_sent && !state.copies.empty();
     const bool untold = !state.odd && !state.wait && !state.resent;
     const bool retries = story_.setting.timed() && qp.attributes.retry_cnt.value_or(0) > 0;
-    if (!waits || !untold || !retries || !one) return;
+    if (!waits || !untold || !retries || !one) return std::nullopt;
     const wire::Instant since = std::max(state.last_sent, state.last_told);
-    if (story_.end - since <= 4 * *one + story_.setting.answer_time) return;
-    tell(qp, "TMO-01", Must, "psn",
-         "a request without an answer must be sent again after at most four timeouts",
-         "nothing was sent again");
+    if (now - since <= 4 * *one + story_.setting.answer_time) return std::nullopt;
+    return Duty{.rule = "TMO-01",
+                .field = "psn",
+                .allowed = "a request without an answer must be sent again after at most four "
+                           "timeouts",
+                .measured = "nothing was sent again in time"};
 }
 
 // BTH-18: it asks for the answer that it waits for.
-void RequesterDuties::check_ack_request(const Qp& qp, const State& state) {
-    if (qp.sends.empty() || story_.end - state.last_sent < story_.setting.answer_time) return;
+std::optional<RequesterDuties::Duty> RequesterDuties::asks_nothing(const Qp& qp, const State& state,
+                                                                   wire::Instant now) const {
+    if (qp.sends.empty() || now - state.last_sent < story_.setting.answer_time) return std::nullopt;
     const SendWork& last = qp.sends.back();
     const std::int64_t end = last.first + last.packets;
     const bool waits = last.packets > 0 && state.next_sent == end &&
                        state.may_be_acknowledged < end && !last.asks_for_response();
     const bool asks = state.asked >= end;
-    if (!waits || asks || state.wait) return;
-    tell(qp, "BTH-18", last.signaled ? Must : Should, "ackreq",
-         "the last packet that it waits for must ask for an answer", "none of its packets does");
+    if (!waits || asks || now < state.rnr_end) return std::nullopt;
+    return Duty{.rule = "BTH-18",
+                .level = last.signaled ? Must : Should,
+                .field = "ackreq",
+                .allowed = "the last packet that it waits for must ask for an answer",
+                .measured = "none of its packets does"};
 }
 
 // N-18: with all that was sent answered, the next request follows.
-void RequesterDuties::check_not_sent(const Qp& qp, const State& state) {
+std::optional<RequesterDuties::Duty> RequesterDuties::not_sent(const Qp& qp, const State& state,
+                                                               wire::Instant now) const {
     const SendWork* next = work_at(qp, state.next_sent);
-    if (next == nullptr || state.odd || state.wait || !state.open.empty()) return;
-    if (state.acknowledged < state.next_sent) return;
+    if (next == nullptr || state.odd || !state.open.empty()) return std::nullopt;
+    if (state.acknowledged < state.next_sent) return std::nullopt;
     const bool may_read = qp.attributes.max_rd_atomic.value_or(0) > 0;
-    if (next->asks_for_response() && !may_read) return;
-    const wire::Instant since = std::max({state.last_post, state.last_told, state.last_sent});
-    if (story_.end - since < story_.setting.answer_time) return;
-    tell(qp, "N-18", Must, "request",
-         fmt::format("request id={} must be sent: nothing holds it back", next->request.id),
-         "it was not sent until the end");
+    if (next->asks_for_response() && !may_read) return std::nullopt;
+    const wire::Instant since =
+        std::max({state.last_post, state.last_told, state.last_sent, state.rnr_end});
+    if (now - since < story_.setting.answer_time) return std::nullopt;
+    return Duty{.rule = "N-18",
+                .field = "request",
+                .allowed = fmt::format("request id={} must be sent: nothing holds it back",
+                                       next->request.id),
+                .measured = "it was not sent in time"};
 }
 
 } // namespace veriroce::model

@@ -30,10 +30,20 @@ class RequesterDuties {
     void sent(const Packet& packet);
     // Any packet of the tester.
     void take(const Packet& packet);
+    // Before anything that happens then.
+    void look(wire::Instant now);
     // At the end of the story: what the device did not do.
     void finish();
 
   private:
+    // What the device did not do in time.
+    struct Duty {
+        std::string_view rule;
+        rules::Level level = rules::Level::Must;
+        std::string_view field;
+        std::string allowed;
+        std::string_view measured;
+    };
     struct State {
         std::uint64_t life = 0;
         std::int64_t next_sent = 0;  // the PSN after all that was sent
@@ -60,12 +70,15 @@ class RequesterDuties {
         wire::Instant last_told; // by the tester
         wire::Instant last_post;
         std::optional<wire::Instant> wait; // an RNR NAK asks to wait until then
-        // The PSN that the tester's sequence NAK asks for, until it is sent.
+        wire::Instant rnr_end;             // until when an RNR NAK may hold it back
+        // The PSN that the tester's sequence or RNR NAK asks for, until it is sent.
         struct Owed {
             std::int64_t psn = 0;
             wire::Instant since;
+            bool rnr = false;
         };
-        std::optional<Owed> owed; // REQ-11
+        std::optional<Owed> owed;
+        std::optional<Duty> late; // what it did not do in time, and may have done since
         // The PSN with which a sequence or RNR NAK makes the device go on: the next packet that is
         // sent again. Only where no other resend can be under way.
         struct Restart {
@@ -108,16 +121,26 @@ class RequesterDuties {
     void check_left_out(PacketLog& log, const State& state, std::int64_t psn) const;
     void check_copies(PacketLog& log, const Qp& qp, const State& state, std::int64_t psn);
     void check_give_up(const Qp& qp, const State& state, const Polled& polled);
-    void check_silence(const Qp& qp, const State& state);
-    void check_ack_request(const Qp& qp, const State& state);
-    void check_not_sent(const Qp& qp, const State& state);
-    void check_owed(const Qp& qp, const State& state);
+    [[nodiscard]] bool may_owe(const Qp& qp, const State& state) const;
+    // The first of the following.
+    [[nodiscard]] std::optional<Duty> overdue(const Qp& qp, const State& state,
+                                              wire::Instant now) const;
+    [[nodiscard]] std::optional<Duty> silent(const Qp& qp, const State& state,
+                                             wire::Instant now) const;
+    [[nodiscard]] std::optional<Duty> asks_nothing(const Qp& qp, const State& state,
+                                                   wire::Instant now) const;
+    [[nodiscard]] std::optional<Duty> not_sent(const Qp& qp, const State& state,
+                                               wire::Instant now) const;
+    [[nodiscard]] std::optional<Duty> not_sent_again(const Qp& qp, const State& state,
+                                                     wire::Instant now) const;
     void check_unsent(const Qp& qp, const State& state);
     // The QP that sent the request; null if there is none.
     [[nodiscard]] Qp* sender_of(const wire::Packet& request);
     void note_restart(const Packet& packet, const Qp& qp, State& state, std::int64_t psn,
                       wire::AckKind kind) const;
-    void note_sequence_nak(const Packet& packet, const Qp& qp, State& state, std::int64_t psn);
+    // `kind`: Ack, of any packet that is no NAK which asks for requests again.
+    void note_nak(const Packet& packet, const Qp& qp, State& state, std::int64_t psn,
+                  wire::AckKind kind);
     void tell(const Qp& qp, std::string rule, rules::Level level, std::string field,
               std::string allowed, std::string measured);
 
@@ -125,6 +148,7 @@ class RequesterDuties {
     DeviationLog& log_;
     Posted posted_;
     std::map<dut::QpHandle, State> states_;
+    wire::Instant looked_;                        // when duties were last looked at
     std::map<dut::QpHandle, std::size_t> newest_; // request of the QP, in CaseResult::packets
 };
 

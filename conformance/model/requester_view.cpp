@@ -25,6 +25,13 @@ std::vector<std::byte> bytes_for(const SendWork& work, const wire::Packet& packe
     return bytes;
 }
 
+// Of the response with this PSN.
+std::uint64_t bytes_expected(const SendWork& work, std::int64_t psn, wire::Mtu mtu) {
+    if (work.request.opcode != wire::WrOpcode::RdmaRead) return kAtomicBytes;
+    const std::uint64_t full = wire::bytes_of(mtu);
+    return std::min(full, work.bytes - static_cast<std::uint64_t>(psn - work.first) * full);
+}
+
 } // namespace
 
 // An answer that a request met on its way may have come to a requester that had it in its queue.
@@ -113,6 +120,7 @@ void RequesterView::response(Qp& qp, const Packet& packet, bool clear) {
     fresh.places = places_of(found->request.sge, offset, fresh.data.size(), memory_);
     auto [at, added] = arrived_.try_emplace(psn, fresh);
     if (!added && at->second.data != fresh.data) at->second.alone = false;
+    if (fresh.data.size() == bytes_expected(*found, psn, qp.mtu())) at->second.sized = true;
     const Arrived& now = added || at->second.data == fresh.data ? at->second : fresh;
     for (const Place& place : now.places) {
         place.region->may_hold(now.write, place.range.offset,
@@ -128,21 +136,16 @@ bool RequesterView::response_arrived(const SendWork& work) const {
     if (empty_read || !work.asks_for_data()) return read_responses_.contains(work.first);
     const auto first = arrived_.lower_bound(work.first);
     const auto last = arrived_.lower_bound(work.first + work.packets);
-    return std::distance(first, last) == work.packets;
+    return std::distance(first, last) == work.packets &&
+           std::all_of(first, last, [](const auto& one) { return one.second.sized; });
 }
 
 void RequesterView::completed(const Qp& qp, const SendWork& work) {
-    const bool read = work.request.opcode == wire::WrOpcode::RdmaRead;
-    const std::uint64_t mtu = wire::bytes_of(qp.mtu());
-    const auto expected = [&](std::int64_t psn) {
-        const auto offset = static_cast<std::uint64_t>(psn - work.first) * mtu;
-        return read ? std::min(mtu, work.bytes - offset) : kAtomicBytes;
-    };
     const auto first = arrived_.lower_bound(work.first);
     const auto last = arrived_.lower_bound(work.first + work.packets);
     for (auto at = first; at != last; ++at) {
         const auto& [psn, arrived] = *at;
-        if (!arrived.alone || arrived.data.size() != expected(psn)) continue;
+        if (!arrived.alone || arrived.data.size() != bytes_expected(work, psn, qp.mtu())) continue;
         for (const Place& place : arrived.places) {
             place.region->settle(arrived.write, place.range, counters_.serial);
             place.region->show(arrived.write, place.range, counters_.serial);

@@ -27,7 +27,8 @@ class RequesterView {
     void response(Qp& qp, const Packet& packet, bool clear);
     // The model does not know whether the QP took a response.
     void loosen() { evidence_.uncertain = true; }
-    // Whether all of the response came that the request waits for; true of one that waits for none.
+    // Whether all of the response came that the request waits for, in packets of the right lengths
+    // (REQ-21); true of a request that waits for none.
     [[nodiscard]] bool response_arrived(const SendWork& work) const;
     [[nodiscard]] const Evidence& evidence() const { return evidence_; }
     // The work request, or a later one, completed with success.
@@ -38,7 +39,8 @@ class RequesterView {
         std::vector<std::byte> data;
         Write write;
         std::vector<Place> places;
-        bool alone = true; // no other bytes came for it
+        bool alone = true;  // no other bytes came for it
+        bool sized = false; // as many bytes came as the request asks for
     };
 
     void note_response(const Qp& qp, const Packet& packet, std::int64_t psn, bool clear);

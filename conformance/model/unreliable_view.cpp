@@ -125,6 +125,7 @@ void UnreliableView::datagram(Qp& qp, const Packet& packet, bool clear) {
         arrived.stretches = {{kV4, ip.first(1)}, {kV4 + 12, ip.subspan(12, 8)}};
     } else if (packet.frame.ipv6) {
         arrived.stretches = {{8, ip.subspan(8, 32)}};
+        if (story_.setting.exact) arrived.stretches.push_back({1, ip.subspan(1, 3)});
     }
     arrived.stretches.push_back({kGrhBytes, payload});
     deliver(std::move(arrived));

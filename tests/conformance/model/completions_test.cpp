@@ -135,6 +135,24 @@ TEST_CASE("completions: a copy may be what a receive took", "[model][N-21]") {
     CHECK(kind_of(scene) == rules::FindingClass::Surplus);
 }
 
+TEST_CASE("completions: a READ is not done with a response of a wrong length", "[model][REQ-21]") {
+    const auto after_response = [](std::vector<std::size_t> lengths) {
+        OwnerScene scene;
+        scene.post(wire::WrOpcode::RdmaRead, 2, 0, 4);
+        scene.heard("RDMA_READ_REQUEST", 0, {}, OwnerScene::to(0, 4));
+        for (const std::size_t length : lengths)
+            scene.sent("RDMA_READ_RESPONSE_ONLY", 0, OwnerScene::data(length));
+        dut::Completion read = send_done(2);
+        read.opcode = wire::WcOpcode::RdmaRead;
+        read.byte_len = 4;
+        return after(scene, {read});
+    };
+    CHECK(after_response({4}) == "");
+    CHECK(after_response({3}) == "REQ-20 completion");
+    CHECK(after_response({5}) == "REQ-20 completion");
+    CHECK(after_response({3, 4}) == ""); // the device dropped the first one
+}
+
 TEST_CASE("completions: a FLUSH and an ATOMIC WRITE wait for their READ response",
           "[model][REQ-20]") {
     for (const auto opcode : {wire::WrOpcode::Flush, wire::WrOpcode::AtomicWrite}) {

@@ -191,4 +191,46 @@ TEST_CASE("due answers: a READ beyond the device's resources decides nothing", "
     CHECK(after_nak(scene, NakCode::InvalidRequest, 3) == "ACK-01 code");
 }
 
+namespace {
+
+// WRITE 1 comes in the place of WRITE 0, and long after it what was missing.
+std::string after_gap(bool naked, std::chrono::milliseconds later) {
+    OwnerScene scene;
+    scene.sent("RDMA_WRITE_ONLY", 1, OwnerScene::data(8), asking(OwnerScene::to(8, 8)));
+    if (naked) scene.refused(0, NakCode::PsnSequence);
+    scene.now += later;
+    scene.sent("RDMA_WRITE_ONLY", 0, OwnerScene::data(8), asking(OwnerScene::to(0, 8)));
+    scene.sent("RDMA_WRITE_ONLY", 1, OwnerScene::data(8), asking(OwnerScene::to(8, 8)));
+    scene.acknowledged(1);
+    return scene.found_later();
+}
+
+} // namespace
+
+TEST_CASE("due answers: what was missing does not excuse a late NAK for ever", "[model][RSP-02]") {
+    CHECK(after_gap(true, std::chrono::milliseconds(50)) == "");
+    CHECK(after_gap(false, std::chrono::milliseconds(30)) == ""); // RSP-16
+    CHECK(after_gap(false, std::chrono::milliseconds(50)) == "RSP-02 answer");
+}
+
+TEST_CASE("due answers: a gap behind a packet that came again gets its NAK", "[model][RSP-06]") {
+    const auto write = [](OwnerScene& scene, std::string_view opcode, std::int64_t psn) {
+        scene.sent(opcode, psn, OwnerScene::data(opcode.ends_with("LAST") ? 8 : 256),
+                   asking(OwnerScene::to(0, 520)));
+    };
+    const auto after_lossy = [&](bool naked) {
+        OwnerScene scene;
+        write(scene, "RDMA_WRITE_FIRST", 0);
+        write(scene, "RDMA_WRITE_MIDDLE", 1);
+        write(scene, "RDMA_WRITE_LAST", 2);
+        scene.refused(0, NakCode::PsnSequence);
+        write(scene, "RDMA_WRITE_FIRST", 0);
+        write(scene, "RDMA_WRITE_LAST", 2);
+        if (naked) scene.refused(1, NakCode::PsnSequence);
+        return scene.found_later();
+    };
+    CHECK(after_lossy(true) == "");
+    CHECK(after_lossy(false) != "");
+}
+
 } // namespace veriroce::model::test

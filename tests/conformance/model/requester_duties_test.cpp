@@ -204,6 +204,58 @@ TEST_CASE("requester duties: a sequence NAK makes it send again", "[model][REQ-1
 
 namespace {
 
+// What comes last in the story came then.
+void later(Scene& scene, std::int64_t ms) {
+    const wire::Instant then = wire::Instant{} + std::chrono::milliseconds(ms);
+    scene.story.packets.back().at = {then, then};
+}
+
+std::string after_late_request(std::int64_t ms) {
+    Scene scene = with_write(20, 7);
+    hear_write(scene, 0);
+    later(scene, ms);
+    scene.sent("ACKNOWLEDGE", 0);
+    later(scene, ms);
+    return scene.found_alive();
+}
+
+// The WRITE is refused and comes again then; of RNR the time is 0.01 ms.
+std::string after_late_resend(wire::Syndrome syndrome, std::int64_t ms) {
+    Scene scene = with_write(20, 7);
+    hear_write(scene, 0);
+    scene.sent("ACKNOWLEDGE", 0, {},
+               {.packet = [=](wire::Packet& packet) { packet.aeth.syndrome = syndrome; }});
+    hear_write(scene, 0);
+    later(scene, ms);
+    scene.sent("ACKNOWLEDGE", 0);
+    later(scene, ms);
+    return scene.found_alive();
+}
+
+} // namespace
+
+TEST_CASE("requester duties: what was done too late counts", "[model][N-18][REQ-11][RNR-08]") {
+    CHECK(after_late_request(5) == "");
+    CHECK(after_late_request(30) == "N-18 request");
+    const wire::Syndrome nak = wire::Syndrome::nak(wire::NakCode::PsnSequence);
+    CHECK(after_late_resend(nak, 5) == "");
+    CHECK(after_late_resend(nak, 30) == "REQ-11 psn");
+    CHECK(after_late_resend(wire::Syndrome::rnr(1), 5) == "");
+    CHECK(after_late_resend(wire::Syndrome::rnr(1), 30) == "RNR-08 psn");
+    CHECK(after_late_resend(wire::Syndrome::rnr(24), 150) == ""); // 40.96 ms, up to four times
+}
+
+TEST_CASE("requester duties: a QP that has failed since owed nothing", "[model][N-18]") {
+    Scene scene = with_write(20, 7);
+    hear_write(scene, 0);
+    later(scene, 30);
+    dut::Completion failed{.qp = kQp, .status = wire::WcStatus::LocProtErr};
+    scene.call(dut::Poll{}, dut::Result{dut::Polled{.completions = {failed}}});
+    CHECK(scene.found_alive() == "");
+}
+
+namespace {
+
 // Three WRITEs leave, the tester refuses number `refused`, and then the others leave.
 std::string after_refusal(std::int64_t refused, std::vector<std::int64_t> then, bool rnr = false,
                           std::int64_t pause_ms = 0) {
