@@ -102,14 +102,27 @@ Accepted<std::monostate> keep(explorer::Found& found, const TestOptions& options
     return {};
 }
 
+// The scripts of dialogues that were not confirmed, for those who mend the tester.
+Accepted<std::monostate> keep_unconfirmed(const explorer::Exploration& exploration,
+                                          const std::string& folder) {
+    for (const explorer::Unconfirmed& one : exploration.unconfirmed()) {
+        const auto path =
+            std::filesystem::path(folder) / fmt::format("unconfirmed-{}.roce", one.seed);
+        if (const auto written = write_text(path.string(), one.text); !written)
+            return unable(written.error());
+    }
+    return {};
+}
+
 std::string summary_of(const explorer::Exploration& exploration, std::size_t findings,
                        double seconds) {
     const explorer::Counts& counts = exploration.counts();
-    std::string text =
-        fmt::format("\n{} dialogues, {} packets, in {:.1f} s\n"
-                    "{} passed, {} failed, {} skipped, {} errors; {} findings, {} not confirmed\n",
-                    counts.dialogues, counts.packets, seconds, counts.passed, counts.failed,
-                    counts.skipped, counts.errors, findings, exploration.unconfirmed().size());
+    std::string text = fmt::format(
+        "\n{} dialogues, {} packets, in {:.1f} s; {} states of the model, found by {} of them\n"
+        "{} passed, {} failed, {} skipped, {} errors; {} findings, {} not confirmed\n",
+        counts.dialogues, counts.packets, seconds, exploration.corpus().states(),
+        exploration.corpus().size(), counts.passed, counts.failed, counts.skipped, counts.errors,
+        findings, exploration.unconfirmed().size());
     if (counts.excused > 0)
         text += fmt::format("{} failed in what the profile knows alone\n", counts.excused);
     for (const explorer::Unconfirmed& one : exploration.unconfirmed())
@@ -155,6 +168,10 @@ Accepted<std::monostate> explore_on(testbed::Testbed& bench, std::optional<plan:
     const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - began;
     results.timing.wall += std::chrono::duration_cast<wire::Duration>(wall);
     console.say(summary_of(exploration, results.cases.size() - before, wall.count()));
+    if (!options.report.empty()) {
+        if (const auto kept = keep_unconfirmed(exploration, options.report); !kept)
+            return std::unexpected(kept.error());
+    }
     const explorer::Counts& counts = exploration.counts();
     if (counts.passed + counts.failed == 0 && !StopOnSignal::requested())
         return unable("no dialogue reached a verdict");

@@ -12,8 +12,9 @@
 namespace veriroce::explorer {
 namespace {
 
-constexpr wire::Duration kWait = std::chrono::milliseconds(3); // until a request has come
-constexpr int kMostTimeouts = 20;                              // until a device has given up
+constexpr wire::Duration kWait = std::chrono::milliseconds(3);      // until a request has come
+constexpr wire::Duration kLongWait = std::chrono::milliseconds(60); // it must have come long before
+constexpr int kMostTimeouts = 20;                                   // until a device has given up
 constexpr wire::Duration kLongTimeout = std::chrono::milliseconds(200); // too long to be used up
 constexpr std::size_t kMostOpen = 12;     // requests that the tester has not answered
 constexpr std::size_t kMostChained = 24;  // of them in one chain
@@ -28,9 +29,24 @@ bool waits_for_packets(const Qp& qp) {
     return qp.talk == Talk::DutAsks;
 }
 
+// Three pieces of the device's memory, of which the middle one may be empty.
+std::string three_pieces(Sketch& sketch, const Qp& qp, std::uint64_t bytes) {
+    const std::uint64_t first = 1 + sketch.random().below(bytes - 1);
+    const std::uint64_t rest = bytes - first;
+    const std::uint64_t second = sketch.percent(40) ? 0 : sketch.random().below(rest);
+    std::string field = "local=";
+    for (const std::uint64_t part : {first, second, rest - second})
+        field += fmt::format("s{}[{} +{}],", qp.domain, sketch.source(qp.domain, part), part);
+    field.pop_back();
+    return field;
+}
+
 // A line with an immediate has no room for two pieces.
 std::string source_field(Sketch& sketch, const Qp& qp, std::uint64_t bytes, bool one_piece) {
     if (bytes == 0) return "len=0";
+    const bool room = !one_piece && !sketch.features().writes && sketch.reach().pieces > 2;
+    if (room && sketch.features().pieces && bytes > 1 && sketch.percent(15))
+        return three_pieces(sketch, qp, bytes);
     if (!one_piece && sketch.features().pieces && bytes > 1 && sketch.percent(30)) {
         const std::uint64_t first = sketch.split(bytes);
         return fmt::format("local=s{}[{} +{}],s{}[{} +{}]", qp.domain,
@@ -296,7 +312,6 @@ void expect_done(Sketch& sketch, const Qp& qp, const Asked& asked, std::uint64_t
 // The first open request, as a right responder answers it. An ACK may cover
 // several messages.
 void answer_first(Sketch& sketch, Qp& qp) {
-    sketch.doubt_if_late(qp);
     Asked asked = qp.open.front();
     qp.open.pop_front();
     while (asked.kind == Asked::Kind::Message && !qp.open.empty() &&
@@ -346,6 +361,20 @@ void skip_some(Sketch& sketch, Qp& qp) {
     }
 }
 
+bool may_post(const Qp& qp) {
+    return (qp.talk == Talk::DutAsks || qp.talk == Talk::Both) && !qp.early && !qp.dut_dead &&
+           !qp.drains && qp.open.size() < kMostOpen && qp.posted < kMostPosted;
+}
+
+// ROB-07: while one QP waits, another one does not.
+void post_elsewhere(Sketch& sketch, const Qp& qp) {
+    for (Qp& other : sketch.qps()) {
+        if (&other == &qp || !may_post(other) || !sketch.percent(50)) continue;
+        sketch.wait(std::chrono::milliseconds(1)); // until what it waits for has come
+        return post(sketch, other);
+    }
+}
+
 // Something arrives while the device waits for something else.
 void meanwhile(Sketch& sketch, Qp& qp) {
     if (!sketch.features().meanwhile || !sketch.percent(50)) return;
@@ -359,7 +388,7 @@ void meanwhile(Sketch& sketch, Qp& qp) {
         return;
     case 2: return say_damaged(sketch, qp, asked);
     case 3:
-        if (qp.open.size() < kMostOpen && qp.posted < kMostPosted && !qp.drains) post(sketch, qp);
+        if (may_post(qp)) post(sketch, qp);
         return;
     default: break;
     }
@@ -382,10 +411,13 @@ void answer_part(Sketch& sketch, Qp& qp) {
 
 // RNR-08, RNR-15: not ready, for any request.
 void refuse_for_now(Sketch& sketch, Qp& qp) {
-    const std::uint64_t timer = sketch.rnr_code();
+    constexpr std::uint64_t long_wait = 26; // 82 ms
+    const bool others = sketch.features().meanwhile && sketch.qps().size() > 1;
+    const bool elsewhere = others && sketch.percent(20);
+    const std::uint64_t timer = elsewhere ? long_wait : sketch.rnr_code();
     sketch.say(
         fmt::format("{}RNR_NAK psn={} timer={}", sends(qp), qp.open.front().first_psn, timer));
-    meanwhile(sketch, qp);
+    elsewhere ? post_elsewhere(sketch, qp) : meanwhile(sketch, qp);
     sketch.wait(4 * wire::rnr_time(static_cast<std::uint8_t>(timer)) + kWait);
 }
 
@@ -426,7 +458,7 @@ void refuse(Sketch& sketch, Qp& qp) {
     sketch.say(fmt::format("{}NAK psn={} code=PSN_SEQUENCE", sends(qp), asked.first_psn + at));
     qp.retry(1);
     meanwhile(sketch, qp);
-    sketch.wait(kWait);
+    sketch.wait(sketch.percent(10) ? kLongWait : kWait);
     if (!sketch.percent(15)) return;
     // What comes again is lost again.
     sketch.say(fmt::format("{}NAK psn={} code=PSN_SEQUENCE", sends(qp), asked.first_psn + at));
@@ -518,6 +550,25 @@ void haunt(Sketch& sketch, Qp& qp) {
     say_damaged(sketch, qp, asked);
 }
 
+// REQ-21: one response of a READ, after some that were right, has a few bytes too many or too few.
+void answer_with_wrong_length(Sketch& sketch, const Qp& qp, const Asked& asked) {
+    const std::uint64_t mtu = sketch.mtu();
+    const auto at =
+        static_cast<std::int64_t>(sketch.random().below(static_cast<std::uint64_t>(asked.packets)));
+    if (asked.packets > 1) say_responses(sketch, qp, asked, 0, at);
+    const std::uint64_t right =
+        std::min<std::uint64_t>(mtu, asked.bytes - static_cast<std::uint64_t>(at) * mtu);
+    const std::uint64_t off = 1 + sketch.random().below(sketch.percent(70) ? 3 : 64);
+    const bool more = right <= off || (right + off <= mtu && sketch.percent(50));
+    const bool last = at + 1 == asked.packets;
+    const std::string_view place = last      ? (at == 0 ? "ONLY" : "LAST")
+                                   : at == 0 ? "FIRST"
+                                             : "MIDDLE";
+    sketch.say(fmt::format("{}RDMA_READ_RESPONSE_{} psn={} len={}", sends(qp), place,
+                           asked.first_psn + at, more ? right + off : right - off));
+    sketch.wait(kWait);
+}
+
 // A fatal NAK, or a wrong answer: the request fails, or is asked for again.
 void spoil(Sketch& sketch, Qp& qp) {
     constexpr std::array<std::string_view, 3> codes{"INVALID_REQUEST", "REMOTE_ACCESS",
@@ -527,11 +578,18 @@ void spoil(Sketch& sketch, Qp& qp) {
     // A refusal of what has a part of its answer is ignored.
     const bool known = qp.answers_known && waits_for_packets(qp) && asked.acknowledged == 0;
     qp.close();
+    if (asked.kind != Asked::Kind::Message && sketch.percent(20)) { // REQ-20
+        const auto place = sketch.random().below(static_cast<std::uint64_t>(asked.packets));
+        sketch.say(fmt::format("{}ACK psn={}", sends(qp),
+                               asked.first_psn + static_cast<std::int64_t>(place)));
+        return sketch.wait(kWait);
+    }
     const std::uint64_t die = sketch.random().below(4);
     if (die == 0) {
-        const bool too_short = asked.kind == Asked::Kind::Read && asked.bytes > 8;
-        sketch.say(fmt::format("{}RDMA_READ_RESPONSE_ONLY psn={} len={}", sends(qp),
-                               asked.first_psn, too_short ? 4 : 64));
+        if (asked.kind == Asked::Kind::Read && asked.bytes > 0 && sketch.percent(80))
+            return answer_with_wrong_length(sketch, qp, asked);
+        sketch.say(
+            fmt::format("{}RDMA_READ_RESPONSE_ONLY psn={} len=64", sends(qp), asked.first_psn));
         return sketch.wait(kWait);
     }
     // REQ-16: inside a READ too, of which the first responses were right.
@@ -553,17 +611,40 @@ void spoil(Sketch& sketch, Qp& qp) {
     qp.in_error = known;
 }
 
+// N-20: a window is bound and given up behind requests that have no answer yet.
+void bind_behind(Sketch& sketch, Qp& qp) {
+    const std::uint64_t window = sketch.next_window(2);
+    const std::uint64_t ids = sketch.next_ids(2);
+    const std::uint64_t bytes = 8 + sketch.random().below(100);
+    sketch.say(fmt::format("dut    post {}BIND_MW id={} mw=w{} local=t1[{} +{}] access=remote_read",
+                           of(qp), ids, window, sketch.target(1, bytes), bytes));
+    qp.posted += 2;
+    if (may_post(qp) && sketch.percent(50)) post(sketch, qp);
+    std::string line =
+        fmt::format("dut    post {}LOCAL_INV id={} ikey=w{}", of(qp), ids + 1, window);
+    if (sketch.percent(30)) line = with_option(std::move(line), "fence");
+    sketch.say(std::move(line));
+    sketch.wait(kWait);
+}
+
 // KEY-12, STA-07: the application names memory that is not its own. What it posts behind that is
 // flushed, and what is open may still be answered.
 void break_by_itself(Sketch& sketch, Qp& qp) {
+    const bool fenced = !qp.open.empty() && sketch.percent(50);
     const std::uint64_t first = sketch.next_ids(3);
     const std::uint64_t more = sketch.random().below(3);
     if (!qp.shared && sketch.percent(40))
         sketch.say(fmt::format("dut    recv {}id={} len=0", of(qp), sketch.next_id()));
-    sketch.say(fmt::format("dut    post {}SEND id={} local=s{}[{} +8] lkey=abs:0x5A5A00", of(qp),
-                           first, qp.domain, sketch.source(qp.domain, 8)));
+    sketch.say(fmt::format("dut    post {}SEND id={} local=s{}[{} +8] lkey=abs:0x5A5A00{}", of(qp),
+                           first, qp.domain, sketch.source(qp.domain, 8), fenced ? " fence" : ""));
     for (std::uint64_t id = first + 1; id <= first + more; ++id)
         sketch.say(fmt::format("dut    post {}SEND id={} len=0", of(qp), id));
+    // With the answers the fence opens, and what is behind it waits in the queue.
+    while (fenced && !qp.open.empty()) {
+        await_request(sketch, qp, qp.open.front());
+        sketch.say(answer_line(sketch, qp, qp.open.front()));
+        qp.open.pop_front();
+    }
     qp.close();
     sketch.wait(kWait);
 }
@@ -623,16 +704,17 @@ void exhaust(Sketch& sketch, Qp& qp) {
 
 void answer(Sketch& sketch, Qp& qp) {
     if (qp.dut_dead) return;
-    sketch.doubt_if_late(qp);
     const Features& features = sketch.features();
     const bool full = qp.open.size() >= kMostOpen || qp.posted >= kMostPosted;
     if (qp.open.empty() && qp.posted >= kMostPosted) return;
     const std::uint64_t chance = features.bursts ? 75 : 45;
     if (qp.open.empty() || (!full && sketch.percent(chance))) return post(sketch, qp);
     const bool in_time = sketch.now() - qp.answered_at <= sketch.ack_timeout();
-    const std::array<Step, 9> steps{{
+    const bool windows = features.windows && qp.domain == 1 && qp.answers_known && !qp.drains;
+    const std::array<Step, 10> steps{{
         {55, true, answer_first},
         {1, features.illegal, break_by_itself},
+        {4, windows, bind_behind},
         {10, true, answer_part},
         {10, features.refusals, refuse},
         {4, features.losses, overtake},

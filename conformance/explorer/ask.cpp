@@ -15,8 +15,7 @@ namespace veriroce::explorer {
 namespace {
 
 constexpr std::int64_t kMostPacketLines = 24;
-constexpr std::int64_t kMostPacketsOfIllegal = 6; // in one line
-constexpr std::string_view kAfterTimer = " after rnr(timer)";
+constexpr std::int64_t kMostPacketsOfIllegal = 6;              // in one line
 constexpr wire::Duration kCall = std::chrono::milliseconds(1); // of the agent, in a slow lab
 // How far keys are beside those that exist.
 constexpr std::array<std::uint32_t, 6> kBeside{1, 1, 2, 128, 0x10000, 0x1000000};
@@ -35,34 +34,6 @@ struct Message {
 
 std::string data_field(std::uint64_t from, std::uint64_t bytes) {
     return bytes == 0 ? "len=0" : fmt::format("data=u[{} +{}]", from, bytes);
-}
-
-// Fields that the transport ignores (BTH-15, BTH-16, ENC-03, ENC-11, CRC-02 to
-// CRC-05), and a mark that a notification point answers with CNPs.
-std::string with_marks(Sketch& sketch, std::string line) {
-    const bool congested =
-        sketch.features().congestion && line.contains(sketch.marked_kind()) && sketch.percent(60);
-    if (congested) {
-        constexpr std::array<std::string_view, 6> fields{"ip.ecn=3", "ip.ecn=3", "ip.ecn=3",
-                                                         "ip.ecn=3", "ip.ecn=1", "ip.ecn=2"};
-        line = with_option(std::move(line), sketch.random().pick(fields));
-    }
-    if (!sketch.features().marks || !sketch.percent(congested ? 25 : 10)) return line;
-    constexpr std::array<std::string_view, 14> marks{
-        "migreq=0",   "resv7=1",        "resv7=0x7F",        "resv6=1",    "becn",
-        "fecn",       "ip.ecn=3",       "ip.ecn=1",          "ip.dscp=48", "ip.ttl=1",
-        "ip.ttl=255", "udp.sport=1024", "udp.checksum=good", "trailer=4"};
-    if (sketch.tagged() && sketch.percent(40))
-        return with_option(std::move(line), fmt::format("vlan.pcp={}", sketch.random().below(8)));
-    const std::array<std::string, 4> numbers{
-        fmt::format("ip.dscp={}", sketch.random().below(64)),
-        fmt::format("ip.ttl={}", 1 + sketch.random().below(255)),
-        fmt::format("udp.sport={}", 1024 + sketch.random().below(64'512)),
-        fmt::format("resv7={}", 1 + sketch.random().below(127))};
-    const std::string mark = sketch.percent(60) ? std::string(sketch.random().pick(marks))
-                                                : sketch.random().pick(numbers);
-    if (congested && mark.starts_with("ip.ecn")) return line;
-    return with_option(std::move(line), mark);
 }
 
 // The packets of a message, a line each; of a very long one, one line for all. Requests of the
@@ -424,12 +395,11 @@ std::int64_t far_ahead(Sketch& sketch) {
 void unready(Sketch& sketch, Qp& qp);
 void illegal(Sketch& sketch, Qp& qp);
 
-// A device may find the time long: it must send the NAK without what was missing. Its own requests
-// must not wait for so long.
+// At times longer than any device takes for a NAK. Its own requests do not like to wait so long.
 std::string time_for_nak(Sketch& sketch) {
     const bool none_open = std::ranges::all_of(
         sketch.qps(), [](const Qp& one) { return one.open.empty() && one.talk != Talk::Peers; });
-    return none_open && sketch.percent(30) ? "wait 250ms" : "wait 1ms";
+    return none_open && sketch.percent(30) ? std::string(kLongPause) : "wait 1ms";
 }
 
 // A request from far ahead.
@@ -940,10 +910,40 @@ void congest(Sketch& sketch, Qp& qp) {
 
 } // namespace
 
+// BTH-15, BTH-16, ENC-03, ENC-11, CRC-02 to CRC-05; and a mark that a notification point answers
+// with CNPs.
+std::string with_marks(Sketch& sketch, std::string line) {
+    const bool congested =
+        sketch.features().congestion && line.contains(sketch.marked_kind()) && sketch.percent(60);
+    if (congested) {
+        constexpr std::array<std::string_view, 6> fields{"ip.ecn=3", "ip.ecn=3", "ip.ecn=3",
+                                                         "ip.ecn=3", "ip.ecn=1", "ip.ecn=2"};
+        line = with_option(std::move(line), sketch.random().pick(fields));
+    }
+    if (!sketch.features().marks || !sketch.percent(congested ? 25 : 10)) return line;
+    constexpr std::array<std::string_view, 14> marks{
+        "migreq=0",   "resv7=1",        "resv7=0x7F",        "resv6=1",    "becn",
+        "fecn",       "ip.ecn=3",       "ip.ecn=1",          "ip.dscp=48", "ip.ttl=1",
+        "ip.ttl=255", "udp.sport=1024", "udp.checksum=good", "trailer=4"};
+    if (sketch.tagged() && sketch.percent(40))
+        return with_option(std::move(line), fmt::format("vlan.pcp={}", sketch.random().below(8)));
+    if (sketch.address_bits() == 128 && sketch.percent(20))
+        return with_option(std::move(line),
+                           fmt::format("ip.flow=0x{:X}", sketch.random().below(0x100000)));
+    const std::array<std::string, 4> numbers{
+        fmt::format("ip.dscp={}", sketch.random().below(64)),
+        fmt::format("ip.ttl={}", 1 + sketch.random().below(255)),
+        fmt::format("udp.sport={}", 1024 + sketch.random().below(64'512)),
+        fmt::format("resv7={}", 1 + sketch.random().below(127))};
+    const std::string mark = sketch.percent(60) ? std::string(sketch.random().pick(marks))
+                                                : sketch.random().pick(numbers);
+    if (congested && mark.starts_with("ip.ecn")) return line;
+    return with_option(std::move(line), mark);
+}
+
 void ask(Sketch& sketch, Qp& qp) {
     if (qp.dead) return speak_to_the_dead(sketch, qp);
     if (std::exchange(qp.begins_with_send, false)) return send_small(sketch, qp, false);
-    sketch.doubt_if_late(qp);
     const Features& features = sketch.features();
     if (qp.early && sketch.percent(15)) {
         qp.pending.push_back(fmt::format("dut    modify {}state=RTS", of(qp)));

@@ -47,10 +47,16 @@ std::string with_new_attributes(Sketch& sketch, Qp& qp, std::string line) {
 
 } // namespace
 
+void send_one_pending(Sketch& sketch, Qp& qp) {
+    if (qp.pending.empty()) return;
+    std::string line = std::move(qp.pending.front());
+    qp.pending.pop_front(); // first: what the line brings may make others pointless
+    sketch.say(std::move(line));
+}
+
 void send_pending(Sketch& sketch, Qp& qp) {
-    for (std::string& line : qp.pending)
-        sketch.say(std::move(line));
-    qp.pending.clear();
+    while (!qp.pending.empty())
+        send_one_pending(sketch, qp);
 }
 
 // STA-10: RESET forgets all. A QP that failed lives again.
@@ -136,7 +142,6 @@ void drain(Sketch& sketch, Qp& qp) {
         !qp.dut_dead && !qp.dead && !qp.early && is_reliable(qp.talk) && sketch.reach().draining;
     if (!able) return;
     send_pending(sketch, qp);
-    sketch.doubt_if_late(qp);
     if (qp.open.size() > 1 || !qp.answers_known || !qp.known) return;
     const bool idle = qp.open.empty();
     const bool told = sketch.reach().events && sketch.percent(50);

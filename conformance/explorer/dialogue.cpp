@@ -22,13 +22,6 @@ void step(Sketch& sketch, Qp& qp) {
     }
 }
 
-// One line of a request that waits, so that other QPs take turns.
-void send_one_pending(Sketch& sketch, Qp& qp) {
-    if (qp.pending.empty()) return;
-    sketch.say(std::move(qp.pending.front()));
-    qp.pending.pop_front();
-}
-
 void turn(Sketch& sketch, Qp& qp) {
     const std::uint64_t often = sketch.favourite() ? 20 : 12;
     if (sketch.features().verbs && sketch.percent(often)) interfere(sketch, qp);
@@ -56,9 +49,10 @@ void take_one(Sketch& sketch, Qp& qp, std::span<const Step> steps) {
     }
 }
 
-Dialogue dialogue_of(std::uint64_t seed, const Reach& reach) {
+Dialogue dialogue_of(const Origin& origin, std::uint64_t seed, const Reach& reach) {
     constexpr std::array<std::uint64_t, 8> lengths{5, 8, 10, 12, 15, 20, 30, 50};
-    Sketch sketch(seed, reach);
+    Sketch sketch(origin, reach);
+    const std::uint64_t begin = sketch.draws();
     for (const Qp& qp : sketch.qps()) {
         if (qp.talk == Talk::Peers) begin_traffic(sketch, qp);
     }
@@ -78,7 +72,11 @@ Dialogue dialogue_of(std::uint64_t seed, const Reach& reach) {
             if (sketch.percent(50)) exhaust_at_end(sketch, qp);
         }
     }
-    return {.seed = seed, .text = sketch.text(fmt::format("A dialogue of seed {}", seed))};
+    return {.seed = seed,
+            .origin = origin,
+            .begin = begin,
+            .draws = sketch.draws(),
+            .text = sketch.text(fmt::format("A dialogue of seed {}", seed))};
 }
 
 } // namespace veriroce::explorer

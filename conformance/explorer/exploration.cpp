@@ -28,6 +28,8 @@ constexpr std::uint64_t kDialoguesPerSanity = 20;
 constexpr std::uint32_t kTriesPerSignature = 3; // dialogues of which none is confirmed
 constexpr std::size_t kMostPlays = 3'000;       // to make one dialogue small
 constexpr std::size_t kMostLivePlays = 200;
+constexpr std::size_t kMostAhead = 1'024; // dialogues, of the one that is examined
+constexpr unsigned kMostThreads = kMostAhead / 32;
 constexpr std::size_t kMostWitnesses = 4;  // right devices that pass each smaller script
 constexpr std::ptrdiff_t kHeaderLines = 5; // of a dialogue: rule, title, role, level, tags
 
@@ -74,6 +76,7 @@ std::string with_comments(const std::string& text, const CaseResult& result, std
 Exploration::Exploration(testbed::Testbed& testbed, std::vector<RightDevice> right, Options options)
     : testbed_(testbed), right_(std::move(right)), options_(std::move(options)),
       reach_(reach_of(known_device(testbed.environment({})))), sanity_(plan::sanity_script()),
+      corpus_(testbed.plays_stand_alone() ? kMostAhead : 1),
       began_(std::chrono::steady_clock::now()) {
     if (options_.profile) {
         const dut::Welcome dut = testbed.environment({}).dut;
@@ -83,10 +86,10 @@ Exploration::Exploration(testbed::Testbed& testbed, std::vector<RightDevice> rig
     }
     if (!testbed.plays_stand_alone()) return;
     const std::uint64_t runs = options_.runs.value_or(std::numeric_limits<std::uint64_t>::max());
-    ahead_.emplace(options_.threads, runs, [this](std::size_t number) {
-        const std::uint64_t seed = options_.seed + number;
-        Held held = prepared(seed);
-        if (held.script) held.result = play_alone(testbed_, *held.script, seed);
+    const unsigned threads = std::min(options_.threads, kMostThreads);
+    ahead_.emplace(threads, runs, [this](std::size_t number) {
+        Held held = prepared(number);
+        if (held.script) held.result = play_alone(testbed_, *held.script, held.dialogue.seed);
         return held;
     });
 }
@@ -99,6 +102,10 @@ Environment Exploration::known_device(Environment environment) const {
 bool Exploration::over() const {
     if (command_line::StopOnSignal::requested() || testbed_.broken() || dead_since_) return true;
     if (options_.runs && counts_.dialogues >= *options_.runs) return true;
+    return out_of_time();
+}
+
+bool Exploration::out_of_time() const {
     return options_.time && std::chrono::steady_clock::now() - began_ >= *options_.time;
 }
 
@@ -115,6 +122,7 @@ Environment Exploration::environment_on(testbed::Testbed& testbed, const script:
     plan::scale_times(environment, options_.timeout_scale);
     if (&testbed == &testbed_) environment = known_device(std::move(environment));
     environment.first_tester_qpn = wire::Qpn{plan::first_qpn_of(seed)};
+    environment.notes_states = &testbed == &testbed_;
     return environment;
 }
 
@@ -179,17 +187,18 @@ void Exploration::count(const CaseResult& result, std::uint64_t seed) {
     troubles_.emplace(fmt::format("{}: {}", name_of(result.verdict), result.reason()), seed);
 }
 
-Exploration::Held Exploration::prepared(std::uint64_t seed) const {
-    Dialogue dialogue = dialogue_of(seed, reach_);
+Exploration::Held Exploration::prepared(std::uint64_t number) const {
+    const std::uint64_t seed = options_.seed + number;
+    Dialogue dialogue = dialogue_of(corpus_.origin_of(number, seed), seed, reach_);
     auto script = script::compile(path_of(seed), dialogue.text);
     return {.dialogue = std::move(dialogue), .script = std::move(script), .result = {}};
 }
 
 Exploration::Held Exploration::next_held() {
     if (ahead_) return ahead_->take();
-    const std::uint64_t seed = options_.seed + counts_.dialogues;
-    Held held = prepared(seed);
-    if (held.script) held.result = play_until_settled(testbed_, wire_, *held.script, seed);
+    Held held = prepared(counts_.dialogues);
+    if (held.script)
+        held.result = play_until_settled(testbed_, wire_, *held.script, held.dialogue.seed);
     return held;
 }
 
@@ -199,6 +208,8 @@ std::optional<Found> Exploration::next() {
         const std::uint64_t seed = dialogue.seed;
         if (command_line::StopOnSignal::requested()) break; // it was cut short
         ++counts_.dialogues;
+        const bool passed = result.verdict == Verdict::Pass; // others may fail as it did
+        corpus_.add(dialogue, passed ? result.states : std::span<const std::uint32_t>());
         if (!script) {
             ++counts_.errors;
             troubles_.emplace(script.error().front().text(path_of(seed)), seed);
@@ -250,7 +261,7 @@ std::optional<Found> Exploration::examine(const Dialogue& dialogue, const CaseRe
         if (command_line::StopOnSignal::requested()) return std::nullopt;
         if (refutation) {
             if (tries_[signature]++ == 0)
-                unconfirmed_.push_back({seed, signature, refutation->why});
+                unconfirmed_.push_back({seed, signature, refutation->why, dialogue.text});
             if (tries_[signature] >= kTriesPerSignature) known_.insert(signature);
             continue;
         }
@@ -334,6 +345,7 @@ bool Exploration::fails_alike(const std::string& text, std::uint64_t seed,
 std::string Exploration::made_smaller(const Dialogue& dialogue, const std::string& signature,
                                       std::span<RightDevice* const> witnesses) {
     const std::size_t most = testbed_.may_lose_packets() ? kMostLivePlays : kMostPlays;
+    const bool live = !testbed_.plays_stand_alone();
     std::size_t plays = 0;
     plan::Lines lines = plan::lines_of(dialogue.text);
     // What says that nothing needs a line, and what a failure means, stays.
@@ -342,6 +354,7 @@ std::string Exploration::made_smaller(const Dialogue& dialogue, const std::strin
     lines.erase(lines.begin(), header_end);
     const auto still_fails = [&](const plan::Lines& some) {
         if (plays >= most || command_line::StopOnSignal::requested()) return false;
+        if (live && out_of_time()) return false; // it stays as long as it is now
         ++plays;
         return fails_alike(header + plan::joined(some), dialogue.seed, signature, witnesses);
     };

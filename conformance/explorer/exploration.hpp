@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "conformance/explorer/corpus.hpp"
 #include "conformance/explorer/dialogue.hpp"
 #include "conformance/plan/ahead.hpp"
 #include "conformance/plan/known_failures.hpp"
@@ -49,7 +50,8 @@ struct Found {
 struct Unconfirmed {
     std::uint64_t seed = 0;
     std::string signature;
-    std::string why; // "fails on the right device"
+    std::string why;  // "fails on the right device"
+    std::string text; // of the dialogue
 };
 
 struct Counts {
@@ -78,6 +80,7 @@ class Exploration {
     // a signal came, or the device no longer answers.
     std::optional<Found> next();
     [[nodiscard]] const Counts& counts() const { return counts_; }
+    [[nodiscard]] const Corpus& corpus() const { return corpus_; }
     // One for each signature.
     [[nodiscard]] const std::vector<Unconfirmed>& unconfirmed() const { return unconfirmed_; }
     // What kept a dialogue from a verdict: the first of each kind, with its seed.
@@ -93,7 +96,8 @@ class Exploration {
     };
 
     [[nodiscard]] bool over() const;
-    [[nodiscard]] Held prepared(std::uint64_t seed) const;
+    [[nodiscard]] bool out_of_time() const;
+    [[nodiscard]] Held prepared(std::uint64_t number) const;
     // The next dialogue, played.
     Held next_held();
     // The device under test, with what its profile says.
@@ -152,6 +156,7 @@ class Exploration {
     std::map<std::string, std::uint64_t> troubles_;
     std::optional<std::uint64_t> dead_since_;
     plan::TesterQpns qpns_;
+    Corpus corpus_;
     std::uint64_t plays_ = 0;
     std::chrono::steady_clock::time_point began_;
     std::optional<plan::Ahead<Held>> ahead_; // where each play stands alone

@@ -18,7 +18,7 @@ void greet(Sketch& sketch, Qp& /*qp*/) {
     const auto message = [&](std::string_view kind) {
         return fmt::format("> {} mad.transactionid=0x{:X}", kind, transaction);
     };
-    const std::uint64_t mine = 1 + (random.next() >> 32);
+    std::uint64_t mine = 1 + (random.next() >> 32);
     sketch.pass(kSilence);
     switch (random.below(6)) {
     case 0: return sketch.say(message(random.pick(strays)));
@@ -36,8 +36,22 @@ void greet(Sketch& sketch, Qp& /*qp*/) {
     default: break;
     }
     std::string line = message("CM_REQ") + fmt::format(" cm.localcommid={}", mine);
-    if (sketch.percent(40)) line += fmt::format(" udp.sport={}", 49'152 + random.below(16'384));
-    if (sketch.percent(30)) line += fmt::format(" ip.dscp={}", random.below(64));
+    // Communication IDs are numbers of each adapter.
+    if (sketch.percent(30)) {
+        const std::uint64_t guid = 0x0200'00FF'FE00'0000 + random.below(0x100000);
+        line = message("CM_REQ") + fmt::format(" cm.localcommid=0x77 cm.localcaguid=0x{:X}", guid);
+        mine = 0x77;
+    }
+    // N-33: reserved, where there are no LIDs.
+    constexpr std::array<std::string_view, 2> lids{"cm.prim_locallid", "cm.prim_remotelid"};
+    if (sketch.percent(20))
+        line = with_option(std::move(line),
+                           fmt::format("{}={}", random.pick(lids), random.below(100)));
+    if (sketch.percent(40))
+        line = with_option(std::move(line),
+                           fmt::format("udp.sport={}", 49'152 + random.below(16'384)));
+    if (sketch.percent(30))
+        line = with_option(std::move(line), fmt::format("ip.dscp={}", random.below(64)));
     sketch.say(std::move(line));
     sketch.say(fmt::format("< CM_REJ mad.transactionid=0x{:X} cm.remotecommid={} cm.reason=8",
                            transaction, mine));

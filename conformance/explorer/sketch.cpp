@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -114,6 +115,8 @@ std::string damage(Sketch& sketch) {
 }
 
 std::optional<std::string> damaged(std::string line, std::string_view fault) {
+    const std::string field = fmt::format(" {}=", fault.substr(0, fault.find('=')));
+    if (line.contains(field)) return std::nullopt; // no line has a field twice
     line = with_other_data(std::move(line));
     const std::size_t whole = line.size();
     line = with_option(std::move(line), fault);
@@ -121,13 +124,24 @@ std::optional<std::string> damaged(std::string line, std::string_view fault) {
     return line;
 }
 
-Sketch::Sketch(std::uint64_t seed, const Reach& reach)
-    : random_(seed), reach_(reach), address_bits_(ip_version_of(seed) == 4 ? 32 : 128) {
+Sketch::Sketch(const Origin& origin, const Reach& reach)
+    : origin_(origin), random_(origin.seed), next_turn_(next_turn()), reach_(reach),
+      address_bits_(ip_version_of(origin.seed) == 4 ? 32 : 128) {
     choose_features();
-    choose_rare_features(seed);
+    choose_rare_features(origin.seed);
     choose_qps();
     extents_.resize(domains_ + 1);
     most_bytes_ = features_.large ? kLargeBytes : kUsualBytes;
+}
+
+std::uint64_t Sketch::next_turn() const {
+    const bool none = turns_ == origin_.turns.size();
+    return none ? std::numeric_limits<std::uint64_t>::max() : origin_.turns[turns_].draws;
+}
+
+void Sketch::turn() {
+    random_ = sim::Random(origin_.turns[turns_++].seed);
+    next_turn_ = next_turn();
 }
 
 void Sketch::choose_features() {
@@ -137,7 +151,7 @@ void Sketch::choose_features() {
                  .reads = on() && reach_.reading,
                  .atomics = on() && reach_.atomics,
                  .immediate = on() && reach_.immediate,
-                 .large = random_.one_in(16),
+                 .large = random().one_in(16),
                  .interleaved = on(),
                  .duplicates = on(),
                  .gaps = on() && reach_.in_order,
@@ -148,38 +162,38 @@ void Sketch::choose_features() {
                  .losses = on(),
                  .ghosts = on(),
                  .verbs = on(),
-                 .wrap = random_.one_in(4),
+                 .wrap = random().one_in(4),
                  .unsignaled = on(),
                  .pieces = on() && reach_.two_pieces,
-                 .windows = random_.one_in(3) && reach_.windows,
+                 .windows = random().one_in(3) && reach_.windows,
                  .marks = on(),
-                 .congestion = random_.one_in(5),
+                 .congestion = random().one_in(5),
                  .reconnects = on() && reach_.reset_reuse,
-                 .early = random_.one_in(4),
-                 .notices = random_.one_in(5) && reach_.notices,
+                 .early = random().one_in(4),
+                 .notices = random().one_in(5) && reach_.notices,
                  .rights = on(),
-                 .exhaustion = random_.one_in(3),
-                 .extensions = random_.one_in(4) && reach_.flush && reach_.atomic_write,
+                 .exhaustion = random().one_in(3),
+                 .extensions = random().one_in(4) && reach_.flush && reach_.atomic_write,
                  .intruders = on(),
-                 .bursts = random_.one_in(3),
-                 .timers = random_.one_in(4),
+                 .bursts = random().one_in(3),
+                 .timers = random().one_in(4),
                  .aftermath = on(),
                  .meanwhile = on(),
-                 .volume = random_.one_in(24),
+                 .volume = random().one_in(24),
                  .probes = on(),
-                 .few_retries = random_.one_in(4),
-                 .together = random_.one_in(4)};
+                 .few_retries = random().one_in(4),
+                 .together = random().one_in(4)};
     // The line of a region has no room for all rights.
     if (features_.windows) features_.extensions = false;
     if (features_.notices) features_.together = false;
-    if (!features_.large) id_ = random_.pick(kFirstIds);
+    if (!features_.large) id_ = random().pick(kFirstIds);
     if (!features_.writes && !features_.reads && !features_.atomics) features_.sends = true;
     mtu_ = first_mtu_ = some_mtu();
-    if (random_.one_in(16)) vlan_ = reach_.vlan;
-    priority_ = random_.below(8);
+    if (random().one_in(16)) vlan_ = reach_.vlan;
+    priority_ = random().below(8);
     constexpr std::array<std::string_view, 8> kinds{"",        "",      "",      "_FIRST",
                                                     "_MIDDLE", "_LAST", "_ONLY", "READ"};
-    marked_kind_ = random_.pick(kinds);
+    marked_kind_ = random().pick(kinds);
 }
 
 // By numbers of their own, so that the other dialogues stay as they are.
@@ -205,8 +219,8 @@ void Sketch::choose_rare_features(std::uint64_t seed) {
 
 std::uint32_t Sketch::some_mtu() {
     constexpr std::array<std::uint32_t, 6> mtus{256, 256, 1024, 512, 1024, 4096};
-    std::uint32_t mtu = std::min(random_.pick(mtus), reach_.largest_mtu);
-    if (!reach_.small_mtu || (features_.large && !random_.one_in(3)))
+    std::uint32_t mtu = std::min(random().pick(mtus), reach_.largest_mtu);
+    if (!reach_.small_mtu || (features_.large && !random().one_in(3)))
         mtu = std::max(mtu, std::uint32_t{1024});
     return std::min(mtu, reach_.largest_mtu);
 }
@@ -223,34 +237,34 @@ void Sketch::choose_qps() {
     if (reach_.unreliable) talks.push_back(Unreliable);
     if (reach_.datagrams) talks.push_back(Datagrams);
     constexpr std::array<std::uint8_t, 8> timeouts{12, 12, 13, 13, 13, 14, 14, 16};
-    timeout_ = random_.pick(timeouts);
-    if (reach_.events && random_.one_in(2))
-        shared_limit_ = fmt::format(" limit={}", 1 + random_.below(4));
-    std::size_t count = features_.unreliable ? 3 : random_.pick(counts);
-    if (features_.twins) count = 2 + random_.below(2);
-    domains_ = count > 1 && random_.one_in(2) ? 2 : 1;
+    timeout_ = random().pick(timeouts);
+    if (reach_.events && random().one_in(2))
+        shared_limit_ = fmt::format(" limit={}", 1 + random().below(4));
+    std::size_t count = features_.unreliable ? 3 : random().pick(counts);
+    if (features_.twins) count = 2 + random().below(2);
+    domains_ = count > 1 && random().one_in(2) ? 2 : 1;
     for (std::size_t i = 0; i < count; ++i) {
-        Qp qp{.name = std::string(kNames[i]), .talk = talks[random_.below(talks.size())]};
-        if (features_.unreliable && i > 0) qp.talk = random_.one_in(2) ? Unreliable : Datagrams;
+        Qp qp{.name = std::string(kNames[i]), .talk = talks[random().below(talks.size())]};
+        if (features_.unreliable && i > 0) qp.talk = random().one_in(2) ? Unreliable : Datagrams;
         if (features_.twins) qp.talk = TesterAsks;
         // A fault names its QP, and the case's own has no name; its type is that of all without
         // one.
         const bool alone = count == 1 && qp.talk == Peers;
         if ((qp.talk == Peers || !is_reliable(qp.talk)) && i == 0 && !alone) qp.talk = Both;
-        qp.domain = 1 + static_cast<std::uint32_t>(random_.below(domains_));
-        qp.queue_key = qp.old_queue_key = random_.pick(kQueueKeys);
+        qp.domain = 1 + static_cast<std::uint32_t>(random().below(domains_));
+        qp.queue_key = qp.old_queue_key = random().pick(kQueueKeys);
         qp.shared = qp.talk != Peers && is_reliable(qp.talk) && reach_.shared_queues &&
-                    random_.one_in(std::ranges::any_of(qps_, &Qp::shared) ? 2 : 6);
+                    random().one_in(std::ranges::any_of(qps_, &Qp::shared) ? 2 : 6);
         qp.notices = features_.notices && qp.talk == TesterAsks && !qp.shared;
         choose_rights(qp);
         if (features_.early && qp.talk == TesterAsks) choose_state(qp);
         // It takes messages from RTR on (STA-03).
-        if (!is_reliable(qp.talk) && random_.one_in(4)) {
+        if (!is_reliable(qp.talk) && random().one_in(4)) {
             qp.early = true;
             attributes_.back() += "state=RTR ";
         }
-        qp.tester_first = random_.pick(kFirstPsns);
-        qp.dut_first = random_.pick(kFirstPsns);
+        qp.tester_first = random().pick(kFirstPsns);
+        qp.dut_first = random().pick(kFirstPsns);
         if (features_.twins && i > 0) {
             qp.domain = qps_.front().domain;
             qp.tester_first = qps_.front().tester_first;
@@ -272,11 +286,11 @@ void Sketch::limit_timers() {
 
 std::string Sketch::address_vector() {
     std::string text;
-    if (random_.one_in(2)) return text;
-    if (random_.one_in(2)) text += fmt::format("dscp={} ", random_.below(64));
-    if (random_.one_in(4)) text += "ecn=2 ";
-    if (random_.one_in(3)) text += fmt::format("ttl={} ", 1 + random_.below(255));
-    if (random_.one_in(2)) text += fmt::format("flow=0x{:X} ", random_.below(0x100000));
+    if (random().one_in(2)) return text;
+    if (random().one_in(2)) text += fmt::format("dscp={} ", random().below(64));
+    if (random().one_in(4)) text += "ecn=2 ";
+    if (random().one_in(3)) text += fmt::format("ttl={} ", 1 + random().below(255));
+    if (random().one_in(2)) text += fmt::format("flow=0x{:X} ", random().below(0x100000));
     return text;
 }
 
@@ -290,30 +304,30 @@ void Sketch::choose_rights(Qp& qp) {
     if (features_.together) text += "cq=all ";
     qp.all_signaled = features_.all_signaled && qp.talk == Talk::DutAsks;
     if (qp.all_signaled) text += "signal_all=1 ";
-    if (features_.addresses && random_.one_in(2)) text += "to=x ";
+    if (features_.addresses && random().one_in(2)) text += "to=x ";
     if (qp.talk == Talk::Unreliable) text += "type=UC ";
     if (qp.talk == Talk::Datagrams) text += fmt::format("type=UD qkey=0x{:X} ", qp.queue_key);
-    if (qp.talk != Talk::Peers && is_reliable(qp.talk) && random_.one_in(6))
+    if (qp.talk != Talk::Peers && is_reliable(qp.talk) && random().one_in(6))
         text += rights_of(*this, qp) + " ";
     if (qp.talk == Talk::DutAsks && (features_.exhaustion || features_.few_retries)) {
-        qp.rnr_retries = static_cast<int>(random_.below(features_.few_retries ? 7 : 3));
+        qp.rnr_retries = static_cast<int>(random().below(features_.few_retries ? 7 : 3));
         text += fmt::format("rnr_retry={} ", qp.rnr_retries);
     }
     if (qp.talk == Talk::DutAsks && features_.few_retries) {
-        qp.retries = static_cast<int>(random_.below(7));
+        qp.retries = static_cast<int>(random().below(7));
         text += fmt::format("retry_cnt={} ", qp.retries);
     }
     // REQ-27: of its own READs and atomics it has no more open.
-    if ((qp.talk == Talk::DutAsks || qp.talk == Talk::Peers) && random_.one_in(4))
-        text += fmt::format("max_rd_atomic={} ", 1 + random_.below(reach_.reads));
-    if (features_.timers && qp.talk == Talk::TesterAsks) qp.rnr_timer = random_.below(32);
+    if ((qp.talk == Talk::DutAsks || qp.talk == Talk::Peers) && random().one_in(4))
+        text += fmt::format("max_rd_atomic={} ", 1 + random().below(reach_.reads));
+    if (features_.timers && qp.talk == Talk::TesterAsks) qp.rnr_timer = random().below(32);
     attributes_.push_back(std::move(text));
 }
 
 // STA-02, STA-03: it gets to RTS later, if at all.
 void Sketch::choose_state(Qp& qp) {
     qp.early = true;
-    if (reach_.buffers_early || random_.one_in(2)) {
+    if (reach_.buffers_early || random().one_in(2)) {
         attributes_.back() += "state=RTR ";
         return;
     }
@@ -325,8 +339,14 @@ void Sketch::choose_state(Qp& qp) {
     qp.begins_with_send = true;
 }
 
-void Sketch::wait(wire::Duration time) {
+void Sketch::pass(wire::Duration time) {
     now_ += time;
+    for (Qp& qp : qps_)
+        doubt_if_late(qp);
+}
+
+void Sketch::wait(wire::Duration time) {
+    pass(time);
     say(fmt::format("wait {}us", std::chrono::ceil<std::chrono::microseconds>(time).count()));
 }
 
@@ -335,13 +355,22 @@ void Sketch::doubt_if_late(Qp& qp) const {
     const wire::Duration most = (qp.retries + 1) * ack_timeout() / 2;
     if (qp.open.empty() || now_ - qp.answered_at <= most) return;
     qp.known = qp.answers_known = false;
+    const auto expects_something = [&](const std::string& line) {
+        return line.starts_with(expects(qp)) || line.starts_with("dut    done") ||
+               line.starts_with("dut    state") || line.starts_with("expect ");
+    };
+    std::erase_if(qp.pending, expects_something);
+    for (std::string& line : qp.pending) {
+        if (line.ends_with(kAfterTimer)) line.resize(line.size() - kAfterTimer.size());
+    }
 }
 
 void Sketch::say(std::string line) {
     for (const std::string_view waits : {"dut    done", "dut    event", "dut    notified"}) {
         if (line.starts_with(waits)) pass(kHostLate);
     }
-    if (features_.timers && line.ends_with(" after rnr(timer)")) pass(wire::rnr_time(0));
+    if (line == kLongPause) pass(std::chrono::milliseconds(250));
+    if (features_.timers && line.ends_with(kAfterTimer)) pass(wire::rnr_time(0));
     lines_.push_back(std::move(line));
 }
 
@@ -351,26 +380,26 @@ std::int64_t Sketch::packets_of(std::uint64_t bytes) const {
 
 std::uint64_t Sketch::length() {
     constexpr std::uint64_t large = std::uint64_t{64} << 10;
-    const auto near = [&](std::uint64_t border) { return border - 1 + random_.below(3); };
+    const auto near = [&](std::uint64_t border) { return border - 1 + random().below(3); };
     const std::array<std::uint64_t, 5> larges{near(large), near(large), near(2 * large),
-                                              large + random_.below(10'000), near(large + mtu_)};
-    std::uint64_t bytes = random_.pick(kShort);
-    switch (random_.below(8)) {
+                                              large + random().below(10'000), near(large + mtu_)};
+    std::uint64_t bytes = random().pick(kShort);
+    switch (random().below(8)) {
     case 0:
     case 1:
-    case 2: bytes = near(mtu_ * (1 + random_.below(4))); break;
-    case 3: bytes = random_.below(3 * mtu_); break;
+    case 2: bytes = near(mtu_ * (1 + random().below(4))); break;
+    case 3: bytes = random().below(3 * mtu_); break;
     case 4:
-        if (features_.large) bytes = random_.pick(larges);
+        if (features_.large) bytes = random().pick(larges);
         break;
     default: break;
     }
-    return has_room(bytes) ? bytes : random_.pick(kShort);
+    return has_room(bytes) ? bytes : random().pick(kShort);
 }
 
 std::uint64_t Sketch::place(std::uint64_t& extent, std::uint64_t bytes) {
-    std::uint64_t offset = random_.one_in(3) ? random_.below(2048) : random_.pick(kOffsets);
-    if (features_.large && random_.one_in(3)) offset = random_.pick(kFarOffsets);
+    std::uint64_t offset = random().one_in(3) ? random().below(2048) : random().pick(kOffsets);
+    if (features_.large && random().one_in(3)) offset = random().pick(kFarOffsets);
     extent = std::max(extent, offset + bytes);
     return offset;
 }
@@ -385,7 +414,7 @@ std::uint64_t Sketch::source(std::uint32_t domain, std::uint64_t bytes) {
 
 std::uint64_t Sketch::sink(std::uint32_t domain, std::uint64_t bytes) {
     std::uint64_t& end = extents_[domain].sink;
-    const std::uint64_t offset = end + 1 + random_.below(kGuardBytes);
+    const std::uint64_t offset = end + 1 + random().below(kGuardBytes);
     end = offset + bytes;
     return offset;
 }
@@ -406,17 +435,17 @@ std::uint64_t Sketch::near(std::uint64_t bytes) {
 }
 
 std::uint64_t Sketch::word_place(std::uint64_t& extent) {
-    std::uint64_t offset = 8 * random_.below(8);
-    if (random_.one_in(5)) offset = 8 * random_.below(kFixedBytes / 8 + 2);
-    if (random_.one_in(10)) offset = random_.one_in(2) ? kFixedBytes - 8 : kFixedBytes;
+    std::uint64_t offset = 8 * random().below(8);
+    if (random().one_in(5)) offset = 8 * random().below(kFixedBytes / 8 + 2);
+    if (random().one_in(10)) offset = random().one_in(2) ? kFixedBytes - 8 : kFixedBytes;
     extent = std::max(extent, offset + 8);
     return offset;
 }
 
 Place Sketch::word(std::uint32_t domain) {
     // The first and the last one of a region that is not larger.
-    if (random_.one_in(8))
-        return {fmt::format("f{}", domain), random_.one_in(3) ? 0 : kFixedBytes - 8};
+    if (random().one_in(8))
+        return {fmt::format("f{}", domain), random().one_in(3) ? 0 : kFixedBytes - 8};
     return {fmt::format("t{}", domain), word_place(extents_[domain].target)};
 }
 

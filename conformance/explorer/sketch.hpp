@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "conformance/explorer/origin.hpp"
 #include "conformance/explorer/reach.hpp"
 #include "dissector/wire/instant.hpp"
 #include "dissector/wire/syndrome.hpp"
@@ -190,10 +191,15 @@ struct Qp {
 
 class Sketch {
   public:
-    Sketch(std::uint64_t seed, const Reach& reach);
+    Sketch(const Origin& origin, const Reach& reach);
 
-    sim::Random& random() { return random_; }
-    [[nodiscard]] bool percent(std::uint64_t chance) { return random_.below(100) < chance; }
+    // Everything that is drawn is drawn from here.
+    sim::Random& random() {
+        if (draws_++ == next_turn_) turn();
+        return random_;
+    }
+    [[nodiscard]] std::uint64_t draws() const { return draws_; } // so far
+    [[nodiscard]] bool percent(std::uint64_t chance) { return random().below(100) < chance; }
     [[nodiscard]] const Features& features() const { return features_; }
     [[nodiscard]] const Reach& reach() const { return reach_; }
     // Which of the steps that may come next comes more often, by its number in any list of them.
@@ -211,17 +217,15 @@ class Sketch {
     // Adds a line `wait`. Meanwhile the device may send requests without an answer again.
     void wait(wire::Duration time);
     // The next line may take this long.
-    void pass(wire::Duration time) { now_ += time; }
+    void pass(wire::Duration time);
     [[nodiscard]] wire::Duration now() const { return now_; }
     [[nodiscard]] wire::Duration ack_timeout() const { return *wire::ack_timeout(timeout_); }
     // An ACK timeout of one QP above that of the others.
-    [[nodiscard]] std::uint64_t longer_timeout() { return timeout_ + 1 + random_.below(2); }
+    [[nodiscard]] std::uint64_t longer_timeout() { return timeout_ + 1 + random().below(2); }
     // The code of an RNR timer.
     [[nodiscard]] std::uint64_t rnr_code() {
-        return features_.timers ? random_.below(32) : 1 + random_.below(12);
+        return features_.timers ? random().below(32) : 1 + random().below(12);
     }
-    // Retries may be used up by then, and the QP may be in ERR.
-    void doubt_if_late(Qp& qp) const;
     // Attributes of an address vector, which show in headers; often none. A blank ends each.
     [[nodiscard]] std::string address_vector();
     // The next line of the dialogue.
@@ -252,7 +256,7 @@ class Sketch {
     // may be empty.
     [[nodiscard]] std::uint64_t split(std::uint64_t bytes) {
         if (percent(10)) return percent(50) ? 0 : bytes;
-        return 1 + random_.below(bytes - 1);
+        return 1 + random().below(bytes - 1);
     }
     // The same number of ids, which follow each other: the first.
     [[nodiscard]] std::uint64_t next_ids(std::uint64_t count) {
@@ -281,7 +285,11 @@ class Sketch {
     };
     std::uint64_t place(std::uint64_t& extent, std::uint64_t bytes);
     std::uint64_t word_place(std::uint64_t& extent);
-    [[nodiscard]] std::size_t far_region() { return random_.one_in(3) ? 1 : 0; }
+    [[nodiscard]] std::size_t far_region() { return random().one_in(3) ? 1 : 0; }
+    [[nodiscard]] std::uint64_t next_turn() const; // the draws before it
+    // Its retries may be used up by now, and the QP may be in ERR.
+    void doubt_if_late(Qp& qp) const;
+    void turn(); // draws from the next seed of the origin
     void choose_features();
     void choose_rare_features(std::uint64_t seed);
     [[nodiscard]] std::uint32_t some_mtu();
@@ -292,7 +300,11 @@ class Sketch {
     [[nodiscard]] std::string qp_lines() const;
     [[nodiscard]] std::string region_lines() const;
 
+    Origin origin_;
     sim::Random random_;
+    std::uint64_t draws_ = 0;
+    std::size_t turns_ = 0; // taken so far
+    std::uint64_t next_turn_;
     Reach reach_;
     std::uint64_t address_bits_;
     Features features_;
@@ -348,7 +360,7 @@ std::string with_other_data(std::string line);
 // BTH-19, BTH-02, ENC-14).
 std::string damage(Sketch& sketch);
 
-// The line with other data and such a field; nothing if it has no room for the field.
+// The line with other data and such a field; nothing if it has no room for the field, or has it.
 std::optional<std::string> damaged(std::string line, std::string_view fault);
 
 // The regions of every dialogue, by the QP's domain. A line of a script is
@@ -360,6 +372,9 @@ std::optional<std::string> damaged(std::string line, std::string_view fault);
 inline constexpr std::uint64_t kFixedBytes = 4096;
 inline constexpr std::uint64_t kOddBytes = 1237;
 inline constexpr int kForEver = 7; // rnr_retry
+// Behind a packet line, of the RNR NAK that a line has expected.
+inline constexpr std::string_view kAfterTimer = " after rnr(timer)";
+inline constexpr std::string_view kLongPause = "wait 250ms"; // longer than anything is due
 inline constexpr wire::Duration kSilence =
     std::chrono::milliseconds(200); // what expects none waits
 // Every receive of the shared queue `q`: which QP takes which one is up to the

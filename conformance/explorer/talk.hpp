@@ -61,6 +61,9 @@ void post_many_receives(Sketch& sketch, Qp& qp);
 // Uses the QP once more after all that was done to it.
 void probe(Sketch& sketch, Qp& qp);
 
+// The packet line, often with fields that the transport ignores.
+std::string with_marks(Sketch& sketch, std::string line);
+
 // UC and UD: what arrives whole completes, and nothing is answered.
 void talk_unreliably(Sketch& sketch, Qp& qp);
 // Receives of such a QP that no message is for.
@@ -80,8 +83,9 @@ void use_notices(Sketch& sketch, Qp& qp);
 void end(Sketch& sketch, Qp& qp);
 // What an application does with a QP that is certainly in ERR.
 void work_in_error(Sketch& sketch, Qp& qp);
-// Lines of requests that wait, all at once.
+// Lines of requests that wait: all at once, or one, so that other QPs take turns.
 void send_pending(Sketch& sketch, Qp& qp);
+void send_one_pending(Sketch& sketch, Qp& qp);
 
 // What the application does at any moment: it writes to memory, changes a QP,
 // ends it.

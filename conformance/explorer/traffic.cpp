@@ -78,7 +78,10 @@ std::string own_pieces(Sketch& sketch, const Qp& qp, const Work& work, std::uint
     std::uint64_t left = bytes;
     for (std::uint64_t i = 0; i < count; ++i) {
         const std::uint64_t rest = count - i - 1; // pieces of a byte at least
-        const std::uint64_t part = rest == 0 ? left : 1 + sketch.random().below(left - rest);
+        const bool empty = rest > 0 && sketch.percent(8);
+        const std::uint64_t part = empty       ? 0
+                                   : rest == 0 ? left
+                                               : 1 + sketch.random().below(left - rest);
         left -= part;
         const std::uint64_t at =
             work.brings ? sketch.sink(domain, part) : sketch.source(domain, part);
@@ -234,7 +237,6 @@ void traffic(Sketch& sketch, Qp& qp) {
 }
 
 void interfere(Sketch& sketch, Qp& qp) {
-    sketch.doubt_if_late(qp);
     const Features& features = sketch.features();
     const bool lives = !qp.dead && qp.known && !qp.early && is_reliable(qp.talk);
     // The faults of such traffic befall all packets.

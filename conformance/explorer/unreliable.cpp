@@ -57,7 +57,7 @@ void expect_received(Sketch& sketch, const Qp& qp, const Sink& sink, std::uint64
 // --- UC -----------------------------------------------------------------------------------------
 
 // The packets of a SEND or WRITE, a line each.
-std::vector<std::string> packets_of(const Sketch& sketch, const Qp& qp, std::string_view name,
+std::vector<std::string> packets_of(Sketch& sketch, const Qp& qp, std::string_view name,
                                     std::string_view remote, std::uint64_t from,
                                     std::uint64_t bytes, bool immediate = false) {
     constexpr std::array<std::string_view, 4> places{"MIDDLE", "FIRST", "LAST", "ONLY"};
@@ -72,7 +72,7 @@ std::vector<std::string> packets_of(const Sketch& sketch, const Qp& qp, std::str
                                        brings ? "_WITH_IMM" : "", qp.psn + i, i == 0 ? remote : "",
                                        data_of(from + done, part), brings ? kImmediate : "");
         if (i == 0 && count > 1 && !remote.empty()) line += fmt::format(" dmalen={}", bytes);
-        lines.push_back(std::move(line));
+        lines.push_back(with_marks(sketch, std::move(line)));
         done += part;
     }
     return lines;
@@ -204,7 +204,8 @@ void send_ud(Sketch& sketch, Qp& qp) {
     // Anyone may send one, with any priority.
     constexpr std::array<std::string_view, 5> headers{"ip.dscp=26", "ip.ttl=1", "ip.ecn=1",
                                                       "srcqp=abs:0xFFFFFE", "srcqp=abs:0x000002"};
-    if (sketch.percent(30)) line = with_option(std::move(line), sketch.random().pick(headers));
+    line = sketch.percent(30) ? with_option(std::move(line), sketch.random().pick(headers))
+                              : with_marks(sketch, std::move(line));
     sketch.say(std::move(line));
     ++qp.psn;
     expect_received(sketch, qp, sink, from, bytes, kGrhBytes, immediate);

@@ -33,8 +33,10 @@ std::string blame(VirtualTestbedOptions options, std::uint64_t seed, std::uint64
         told += found->text;
     for (const Unconfirmed& one : exploration.unconfirmed())
         told += std::to_string(one.seed) + " " + one.signature + ": " + one.why + "\n";
-    for (const auto& [what, of_seed] : exploration.troubles())
+    for (const auto& [what, of_seed] : exploration.troubles()) {
+        if (what.starts_with("SKIP: the DUT refused post_send")) continue; // as a device may in ERR
         told += std::to_string(of_seed) + " " + what + "\n";
+    }
     CHECK(exploration.counts().dialogues == runs);
     return told;
 }
