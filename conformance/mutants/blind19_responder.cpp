@@ -809,7 +809,7 @@ constexpr std::array kMutants{
            .rule = "BTH-16",
            .description = "AckReq is not seen when one of the reserved bits beside it is set.",
            .make_filter = make<EditsInbound<whole_byte_of_ack_request>>},
-    Mutant{.name = "empty_piece_ends_receive",
+    Mutant{.name = "receive_ends_at_empty_piece",
            .rule = "LEN-06",
            .description = "SGEs of a receive behind one of length 0 are not used, and a SEND that "
                           "needs them is NAKed as too long.",
