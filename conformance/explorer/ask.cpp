@@ -81,14 +81,20 @@ void expect(Sketch& sketch, Qp& qp, std::uint64_t chance, std::string line) {
     if (qp.known && sketch.percent(chance)) qp.pending.push_back(std::move(line));
 }
 
-void post_receive(Sketch& sketch, Qp& qp, std::uint64_t bytes) {
+// Any QP that uses the shared queue may take it.
+std::string shared_receive(Sketch& sketch) {
+    ++sketch.shared_receives();
     const std::uint64_t id = sketch.next_id();
+    return fmt::format("dut    recv id={} local=k1[{} +{}] srq=q", id,
+                       sketch.sink(1, kSharedReceiveBytes), kSharedReceiveBytes);
+}
+
+void post_receive(Sketch& sketch, Qp& qp, std::uint64_t bytes) {
     if (qp.shared) {
-        qp.pending.push_back(fmt::format("dut    recv id={} local=k1[{} +{}] srq=q", id,
-                                         sketch.sink(1, kSharedReceiveBytes), kSharedReceiveBytes));
-        ++sketch.shared_receives();
+        qp.pending.push_back(shared_receive(sketch));
         return;
     }
+    const std::uint64_t id = sketch.next_id();
     if (sketch.features().pieces && bytes > 1 && sketch.percent(30)) {
         const std::uint64_t first = sketch.split(bytes);
         qp.pending.push_back(fmt::format("dut    recv {}id={} local=k{}[{} +{}],k{}[{} +{}]",
@@ -737,6 +743,19 @@ Illegal bad_receive(Sketch& sketch, Qp& qp) {
     return {{fmt::format("SEND psn={} len={}", qp.psn, bytes)}, false};
 }
 
+// LEN-04: the same of a WRITE with immediate data, which would take a receive.
+void add_immediate(Sketch& sketch, Qp& qp, Illegal& found) {
+    constexpr std::array<std::string_view, 2> ends{"RDMA_WRITE_ONLY", "RDMA_WRITE_LAST"};
+    std::string& last = found.packets.back();
+    for (const std::string_view end : ends) {
+        if (!last.starts_with(end)) continue;
+        last.insert(end.size(), "_WITH_IMM");
+        last += " imm=7";
+        qp.pending.push_back(fmt::format("dut    recv {}id={} len=0", of(qp), sketch.next_id()));
+        return;
+    }
+}
+
 void illegal(Sketch& sketch, Qp& qp) {
     Illegal found;
     switch (sketch.random().below(4)) {
@@ -748,7 +767,11 @@ void illegal(Sketch& sketch, Qp& qp) {
             break;
         }
         [[fallthrough]];
-    default: found = bad_length(sketch, qp); break;
+    default:
+        found = bad_length(sketch, qp);
+        if (!qp.shared && sketch.features().immediate && sketch.percent(30))
+            add_immediate(sketch, qp, found);
+        break;
     }
     for (const std::string& packet : found.packets)
         qp.pending.push_back(sends(qp) + packet);
@@ -909,6 +932,10 @@ void congest(Sketch& sketch, Qp& qp) {
 }
 
 } // namespace
+
+void post_shared_receive(Sketch& sketch) {
+    sketch.say(shared_receive(sketch));
+}
 
 // BTH-15, BTH-16, ENC-03, ENC-11, CRC-02 to CRC-05; and a mark that a notification point answers
 // with CNPs.

@@ -209,6 +209,14 @@ void repeat_solicited(Sketch& sketch, const Qp& qp) {
     sketch.wait(kSent);
 }
 
+// BTH-13: a WRITE without immediate data completes nothing, and SE in it asks for nothing.
+void write_solicited(Sketch& sketch, Qp& qp) {
+    if (!qp.may_write || !sketch.features().writes || !sketch.percent(30)) return;
+    sketch.say(fmt::format("{0}RDMA_WRITE_ONLY psn={1} va=t{2}+{3} rkey=t{2} len=8 ackreq se",
+                           sends(qp), qp.psn, qp.domain, sketch.target(qp.domain, 8)));
+    sketch.say(fmt::format("{}ACK psn={}", expects(qp), qp.psn++));
+}
+
 // N-26: an armed queue tells of a completion once, and one that is armed for solicited ones of
 // those alone.
 void use_notices(Sketch& sketch, Qp& qp) {
@@ -218,7 +226,10 @@ void use_notices(Sketch& sketch, Qp& qp) {
     send_pending(sketch, qp);
     sketch.wait(kSent);
     sketch.say(fmt::format("dut    arm {}{}", queue, solicited ? " solicited" : ""));
-    if (solicited) repeat_solicited(sketch, qp);
+    if (solicited) {
+        repeat_solicited(sketch, qp);
+        write_solicited(sketch, qp);
+    }
     send_noticed(sketch, qp, false);
     send_pending(sketch, qp);
     sketch.say(fmt::format("dut    {} {}", solicited ? "quiet" : "notified", queue));

@@ -58,6 +58,8 @@ void send_small(Sketch& sketch, Qp& qp, bool solicited);
 void send_noticed(Sketch& sketch, Qp& qp, bool solicited);
 // A chain of receives, of which few are used before the dialogue ends.
 void post_many_receives(Sketch& sketch, Qp& qp);
+// A receive in the queue that several QPs share.
+void post_shared_receive(Sketch& sketch);
 // Uses the QP once more after all that was done to it.
 void probe(Sketch& sketch, Qp& qp);
 

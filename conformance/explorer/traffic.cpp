@@ -203,9 +203,14 @@ void change_rnr_timer(Sketch& sketch, Qp& qp) {
     sketch.say(fmt::format("dut    modify {}min_rnr_timer={}", of(qp), sketch.rnr_code()));
 }
 
-// N-16: a queue may hold fewer at once, and tells so once more.
-void rearm(Sketch& sketch, Qp& /*qp*/) {
-    sketch.say(fmt::format("dut    rearm q limit={}", 1 + sketch.random().below(4)));
+// N-16: a queue may hold fewer at once, and tells so once more; or later, when messages have taken
+// the receives that are posted now.
+void rearm(Sketch& sketch, Qp& qp) {
+    const std::uint64_t limit = 1 + sketch.random().below(4);
+    for (std::uint64_t more = sketch.percent(50) ? limit : 0; more > 0; --more)
+        post_shared_receive(sketch);
+    send_pending(sketch, qp);
+    sketch.say(fmt::format("dut    rearm q limit={}", limit));
 }
 
 } // namespace

@@ -17,7 +17,7 @@ using wire::AckKind;
 using wire::Operation;
 
 constexpr wire::Duration kUnderWay = std::chrono::milliseconds(1);
-constexpr int kMostWaits = 4; // RNR-08: it is no time to be kept exactly
+constexpr int kMostWaits = 16; // RNR-08: it names the shortest time, and no longest
 
 bool asks_for_answer(const wire::Packet& request) {
     return request.bth.ack_request || request.info().operation == Operation::RdmaReadRequest ||
@@ -29,7 +29,7 @@ bool asks_for_answer(const wire::Packet& request) {
 RequesterDuties::State& RequesterDuties::state_of(const Qp& qp) {
     State& state = states_[qp.handle];
     if (state.life != qp.life)
-        state = {.life = qp.life, .open = {}, .open_again = {}, .copies = {}};
+        state = {.life = qp.life, .open = {}, .open_writes = {}, .open_again = {}, .copies = {}};
     return state;
 }
 
@@ -173,9 +173,18 @@ void RequesterDuties::check_drained(const Packet& packet, const Qp& qp, const St
 // REQ-27
 void RequesterDuties::check_open(PacketLog& log, const Qp& qp, State& state, const SendWork& work) {
     if (work.asks_for_response() && !state.first_read) state.first_read = work.first;
+    const std::uint32_t most = qp.attributes.max_rd_atomic.value_or(0);
+    if (work.request.opcode == wire::WrOpcode::AtomicWrite) {
+        state.open_writes.insert(work.first);
+        const std::size_t all = state.open.size() + state.open_writes.size();
+        if (most == 0 || all <= most) return;
+        log.add("REQ-27", Should, "outstanding",
+                fmt::format("at most {} READs, atomics and ATOMIC WRITEs may be outstanding", most),
+                fmt::format("{} are", all));
+        return;
+    }
     if (!work.asks_for_data()) return;
     state.open.insert(work.first);
-    const std::uint32_t most = qp.attributes.max_rd_atomic.value_or(0);
     if (most == 0 || state.open.size() <= most) return;
     log.add("REQ-27", std::has_single_bit(most) ? Must : Should, "outstanding",
             fmt::format("at most {} READs and atomics may be outstanding", most),
@@ -292,6 +301,7 @@ void RequesterDuties::take(const Packet& packet) {
         return work == nullptr || answered >= work->last_psn();
     };
     std::erase_if(state.open, has_answer);
+    std::erase_if(state.open_writes, has_answer);
     std::erase_if(state.open_again, has_answer);
     if (kind == AckKind::RnrNak) {
         const wire::Duration wait = wire::rnr_time(answer.aeth.syndrome.code());

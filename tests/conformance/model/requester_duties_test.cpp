@@ -81,6 +81,24 @@ TEST_CASE("requester duties: a fence waits for READs and atomics", "[model][REQ-
     CHECK(fenced(false, true) == "REQ-28 fence");
 }
 
+TEST_CASE("requester duties: ATOMIC WRITEs count among READs", "[model][REQ-27]") {
+    const auto two = [](bool answered) {
+        Scene scene;
+        set(scene, {.max_rd_atomic = std::uint8_t{1}});
+        scene.post(of(WrOpcode::RdmaRead, 8));
+        scene.post(of(WrOpcode::AtomicWrite, 8));
+        hear_read(scene, 0);
+        if (answered) scene.sent("RDMA_READ_RESPONSE_ONLY", 0, filled(0, 8));
+        scene.heard("ATOMIC_WRITE", 1, filled(0, 8), {.packet = [](wire::Packet& packet) {
+                        packet.reth = {
+                            .virtual_address = 0x1000, .rkey = {0xABCD}, .dma_length = 8};
+                    }});
+        return scene.found();
+    };
+    CHECK(two(true) == "");
+    CHECK(two(false) == "REQ-27 outstanding");
+}
+
 TEST_CASE("requester duties: silence has no more retries than retry_cnt", "[model][TMO-03]") {
     CHECK(after_copies(with_write(1, 2), 3) == "");
     CHECK(after_copies(with_write(1, 2), 4) == "TMO-03 psn");
@@ -242,7 +260,7 @@ TEST_CASE("requester duties: what was done too late counts", "[model][N-18][REQ-
     CHECK(after_late_resend(nak, 30) == "REQ-11 psn");
     CHECK(after_late_resend(wire::Syndrome::rnr(1), 5) == "");
     CHECK(after_late_resend(wire::Syndrome::rnr(1), 30) == "RNR-08 psn");
-    CHECK(after_late_resend(wire::Syndrome::rnr(24), 150) == ""); // 40.96 ms, up to four times
+    CHECK(after_late_resend(wire::Syndrome::rnr(24), 600) == ""); // 40.96 ms, up to 16 times
 }
 
 TEST_CASE("requester duties: a QP that has failed since owed nothing", "[model][N-18]") {
