@@ -118,11 +118,11 @@ std::string summary_of(const explorer::Exploration& exploration, std::size_t fin
                        double seconds) {
     const explorer::Counts& counts = exploration.counts();
     std::string text = fmt::format(
-        "\n{} dialogues, {} packets, in {:.1f} s; {} states of the model, found by {} of them\n"
+        "\n{} dialogues, {} packets, {} states of the model (found by {} dialogues), in {:.1f} s\n"
         "{} passed, {} failed, {} skipped, {} errors; {} findings, {} not confirmed\n",
-        counts.dialogues, counts.packets, seconds, exploration.corpus().states(),
-        exploration.corpus().size(), counts.passed, counts.failed, counts.skipped, counts.errors,
-        findings, exploration.unconfirmed().size());
+        counts.dialogues, counts.packets, exploration.corpus().states(),
+        exploration.corpus().size(), seconds, counts.passed, counts.failed, counts.skipped,
+        counts.errors, findings, exploration.unconfirmed().size());
     if (counts.excused > 0)
         text += fmt::format("{} failed in what the profile knows alone\n", counts.excused);
     for (const explorer::Unconfirmed& one : exploration.unconfirmed())
