@@ -91,7 +91,7 @@ struct Environment {
     std::uint64_t wire_seed = 1; // of a noisy virtual wire: another in each play
     std::map<wire::DeviceCounter, std::string> counters; // the device's names, where they differ
     FaultPlan plan;
-    bool judged = true; // rules that no line names; else the lines alone decide
+    bool judged = true;        // rules that no line names; else the lines alone decide
     bool notes_states = false; // fills CaseResult::states
     StartPsn start_psn = StartPsn::Any;
     std::optional<bool> mig_req; // of all that the tester sends (BTH-15); else each side's default
