@@ -83,7 +83,11 @@ void PossibleBytes::add(std::uint64_t offset, std::uint64_t length, const Candid
         if (!repeated && all.size() >= kMostCandidates) {
             here.anything = true;
             here.bytes.clear();
-            all.clear();
+            // Those of other origins may still happen, whatever becomes of this one.
+            const auto alone = [&](const Candidate& one) {
+                return one.write.origin == here.write.origin;
+            };
+            if (std::erase_if(all, alone) == 0) all.clear();
         }
         const auto later = [&](const Candidate& one) {
             return one.write.origin == here.write.origin && one.write.id > here.write.id;

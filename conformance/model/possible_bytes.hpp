@@ -36,7 +36,7 @@ struct ByteRange {
 
 class PossibleBytes {
   public:
-    // With more candidates a byte may hold anything.
+    // With more candidates a byte may hold anything that the writes of the newest origin leave.
     static constexpr std::size_t kMostCandidates = 16;
 
     explicit PossibleBytes(std::vector<std::byte> known) : known_(std::move(known)) {}

@@ -122,6 +122,21 @@ TEST_CASE("possible bytes: a write that comes again stays before those behind it
     CHECK_FALSE(permits(contents, {1}));
 }
 
+TEST_CASE("possible bytes: many writes of one origin leave those of others possible", "[model]") {
+    constexpr std::uint64_t last = PossibleBytes::kMostCandidates + 5;
+    PossibleBytes contents(bytes({0}));
+    contents.may_hold({1, 10, 1}, 0, bytes({99}));
+    for (std::uint64_t id = 2; id <= last; ++id)
+        contents.may_hold({id, 20, id}, 0, bytes({static_cast<int>(id)}));
+    for (std::uint64_t id = 2; id <= last; ++id)
+        contents.settle(id, {0, 1}, last + id);
+    contents.may_hold({1, 10, 1}, 0, bytes({99})); // it comes again, and its answer after that
+    contents.settle(1, {0, 1}, 3 * last);
+    CHECK(permits(contents, {static_cast<int>(last)}));
+    CHECK(permits(contents, {99}));
+    CHECK_FALSE(permits(contents, {0}));
+}
+
 TEST_CASE("possible bytes: what is beyond the end is cut off", "[model]") {
     PossibleBytes contents(bytes({1, 2}));
     contents.may_hold({1, 10, 1}, 1, bytes({7, 8, 9}));
