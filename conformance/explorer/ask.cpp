@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
+#include <charconv>
+#include <optional>
 #include <span>
+#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
@@ -357,16 +359,60 @@ void duplicate(Sketch& sketch, Qp& qp) {
     queue(qp, std::move(again));
 }
 
+// Of a packet line.
+std::optional<std::int64_t> psn_of(std::string_view line) {
+    constexpr std::string_view field = " psn=";
+    const std::size_t at = line.find(field);
+    if (at == std::string_view::npos) return std::nullopt;
+    std::int64_t psn = 0;
+    std::from_chars(line.data() + at + field.size(), line.data() + line.size(), psn);
+    return psn;
+}
+
 // The lowest PSN of a packet that will be sent.
 std::int64_t first_waiting_psn(const Qp& qp) {
-    constexpr std::string_view field = " psn=";
     std::int64_t first = qp.psn;
     for (const std::string& line : qp.pending) {
-        const std::size_t at = line.find(field);
-        if (!line.starts_with(sends(qp)) || at == std::string::npos) continue;
-        first = std::min<std::int64_t>(first, std::strtoll(&line[at + field.size()], nullptr, 10));
+        if (line.starts_with(sends(qp))) first = std::min(first, psn_of(line).value_or(first));
     }
     return first;
+}
+
+// A READ that is asked for again from this PSN on is answered from there on (RDR-06).
+void expect_rest_of_read(Sketch& sketch, const Qp& qp, std::int64_t from, std::int64_t last) {
+    const bool one = from == last;
+    const auto say = [&](std::string_view place, std::int64_t psn) {
+        sketch.say(fmt::format("{}RDMA_READ_RESPONSE_{} psn={}", expects(qp), place, psn));
+    };
+    sketch.say("any");
+    say(one ? "ONLY" : "FIRST", from);
+    sketch.say("or");
+    say(one ? "LAST" : "MIDDLE", from);
+    sketch.say("end");
+    if (!one) say("LAST", last);
+}
+
+// RDR-04, ATM-04: the answer to the latest request, a READ or an atomic, was lost, and the tester
+// asks again. No other answer is due, so the device has one way. (A SEND or WRITE may have to come
+// more than twice.)
+void ask_again(Sketch& sketch, Qp& qp) {
+    const Sent* one = qp.sent.empty() ? nullptr : &qp.sent.back();
+    if (one == nullptr || one->last_psn != qp.psn - 1) return legal(sketch, qp);
+    const bool able = one->read ? qp.may_read : one->atomic && qp.may_atomic;
+    if (!able) return legal(sketch, qp);
+    sketch.wait(std::chrono::milliseconds(1));
+    if (one->read) {
+        const std::vector<std::string>& ways = one->variants.empty() ? one->packets : one->variants;
+        const std::string& line = ways[sketch.random().below(ways.size())];
+        sketch.say(line);
+        return expect_rest_of_read(sketch, qp, psn_of(line).value_or(0), one->last_psn);
+    }
+    const std::string& line = one->packets.back();
+    const bool extension = line.contains("FLUSH") || line.contains("ATOMIC_WRITE");
+    sketch.say(line);
+    sketch.say(fmt::format("{}{} psn={}", expects(qp),
+                           extension ? "RDMA_READ_RESPONSE_ONLY" : "ATOMIC_ACKNOWLEDGE",
+                           one->last_psn));
 }
 
 // Of what is old for certain: all that came before the request whose lines wait.
@@ -988,7 +1034,8 @@ void ask(Sketch& sketch, Qp& qp) {
         features.replays && qp.may_read && qp.may_atomic && sketch.reach().reads >= resources;
     const bool writes = qp.may_write && qp.known && !qp.early;
     const bool several = sketch.qps().size() > 1 && qp.known;
-    const std::array<Step, 14> steps{{
+    const bool again = features.duplicates && qp.known && !qp.early && qp.unheard == 0;
+    const std::array<Step, 15> steps{{
         {52, true, legal},
         {6, features.congestion && writes, congest},
         {12, features.windows && qp.known && qp.open.empty() && rights && !qp.drains, use_window},
@@ -996,6 +1043,7 @@ void ask(Sketch& sketch, Qp& qp) {
         {10, features.duplicates, duplicate},
         {4, features.duplicates && several, repeat_behind_another},
         {7, features.gaps, gap},
+        {5, again, ask_again},
         {7, features.unready && features.sends, unready},
         {8, features.dropped, dropped},
         {3, features.illegal, illegal},
