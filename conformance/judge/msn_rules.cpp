@@ -41,7 +41,9 @@ std::optional<Range> range_of(const Context& context) {
         }
     }
     if (!before) return std::nullopt;
-    return Range{before->low, all->high, false};
+    // KEY-11: a SEND whose key cannot be invalidated fails, and may be acknowledged.
+    const bool may_fail = index && stream.extents()[*index].invalidates() && before->low > 0;
+    return Range{before->low - (may_fail ? 1 : 0), all->high, false};
 }
 
 std::int64_t signed24(std::uint32_t value) {

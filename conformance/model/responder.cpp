@@ -79,6 +79,7 @@ void ResponderChecks::take(const Packet& packet, const Connection& connection) {
     sent.always_receives = sent.always_receives && ends && info.consumes_receive();
     sent.always_answered = sent.always_answered && answered;
     sent.ever_answered = sent.ever_answered || answered;
+    sent.ever_invalidates = sent.ever_invalidates || info.invalidates();
     sent.rnr_timer = connection.attributes.min_rnr_timer;
     // RDR-07: what begins before the newest answer is no request of its own.
     const bool behind = state.acknowledged && psn <= *state.acknowledged;
@@ -327,6 +328,10 @@ void ResponderChecks::msn(PacketLog& log, const wire::Packet& answer, std::int64
                        answer.info().position == Position::First;
     Ended bounds = state.at_answer.up_to(state.sent, nak ? psn - 1 : psn);
     if (first) --bounds.least; // N-01
+    // KEY-11: a SEND whose key cannot be invalidated fails, and may be acknowledged.
+    const auto newest = state.sent.find(psn);
+    const bool invalidates = newest != state.sent.end() && newest->second.ever_invalidates;
+    if (!nak && invalidates) --bounds.least;
     // ACK-08: a READ or atomic that failed may count, and what ended after it.
     const auto after = state.sent.upper_bound(psn);
     const bool reads = after != state.sent.begin() && std::prev(after)->second.ever_answered &&

@@ -40,6 +40,7 @@ class ResponderChecks {
         bool always_receives = true; // each of them takes a receive
         bool always_answered = true; // each of them is a READ or an atomic
         bool ever_answered = false;
+        bool ever_invalidates = false;
         std::int64_t last = 0; // the PSN of the last response, of the longest READ
         bool one_length = true;
         std::optional<std::uint8_t> rnr_timer; // of the device when it was last sent

@@ -90,6 +90,7 @@ struct Extent {
         return !missing && info().headers.has(wire::Header::AtomicEth);
     }
     [[nodiscard]] bool asks_for_data() const { return read() || atomic(); }
+    [[nodiscard]] bool invalidates() const { return !missing && info().invalidates(); }
 };
 
 struct Message {

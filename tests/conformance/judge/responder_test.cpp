@@ -133,6 +133,16 @@ TEST_CASE("judge ACK-07: the MSN counts messages, from 0", "[judge][ACK-07][ACK-
                             wire.ack(102, 78)}) == possible("ACK-07")); // the pair is a guess
 }
 
+TEST_CASE("judge ACK-07: a SEND whose key cannot be invalidated need not count",
+          "[judge][KEY-11]") {
+    constexpr std::uint8_t send_only_with_invalidate = 0x17;
+    Wire wire;
+    const auto one = wire.from_a(send_only_with_invalidate, 100, 4);
+    CHECK(judged(connected(), {one, wire.ack(100, 1)}) == kNothing);
+    CHECK(judged(connected(), {one, wire.ack(100, 0)}) == kNothing);
+    CHECK(judged(connected(), {one, wire.ack(100, 2)}) == certain("ACK-07"));
+}
+
 TEST_CASE("judge ACK-07: a late ACK may count what came after its PSN", "[judge][ACK-07]") {
     Wire wire;
     const auto one = wire.from_a(kSendOnly, 100);

@@ -50,6 +50,21 @@ TEST_CASE("model: an MSN outside of its bounds is found", "[model][ACK-07]") {
     CHECK(found_with_ack(1, wire::kMask24) == "ACK-07 msn");
 }
 
+TEST_CASE("model: a SEND whose key cannot be invalidated may be acknowledged and not count",
+          "[model][KEY-11]") {
+    const auto with = [](std::string_view opcode, std::uint32_t msn) {
+        Scene scene;
+        scene.post_receives(1);
+        scene.sent(opcode, 0);
+        scene.acknowledged(0, msn);
+        return scene.found();
+    };
+    CHECK(with("SEND_ONLY_WITH_INV", 0) == "");
+    CHECK(with("SEND_ONLY_WITH_INV", 1) == "");
+    CHECK(with("SEND_ONLY_WITH_INV", 2) == "ACK-07 msn");
+    CHECK(with("SEND_ONLY", 0) == "ACK-07 msn");
+}
+
 TEST_CASE("model: a duplicate does not count again", "[model][ACK-07]") {
     Scene scene = scene_of_sends();
     scene.acknowledged(2, 3);
