@@ -421,10 +421,9 @@ void refuse_for_now(Sketch& sketch, Qp& qp) {
     sketch.wait(4 * wire::rnr_time(static_cast<std::uint8_t>(timer)) + kWait);
 }
 
-// RNR-11: for ever means more often than any counter of few bits can tell.
-void refuse_many_times(Sketch& sketch, Qp& qp) {
+// RNR-11: for ever means more often than rnr_retry says, or than any counter of few bits can tell.
+void refuse_many_times(Sketch& sketch, Qp& qp, std::uint64_t times) {
     constexpr wire::Duration each = std::chrono::milliseconds(1);
-    const std::uint64_t times = 20 + sketch.random().below(240);
     sketch.say(fmt::format("repeat {}", times));
     sketch.say(fmt::format("{}RNR_NAK psn={} timer=1", sends(qp), qp.open.front().first_psn));
     sketch.say("wait 1ms");
@@ -441,9 +440,11 @@ void refuse(Sketch& sketch, Qp& qp) {
     // Where few of them end the QP, each must be counted.
     const bool fresh = asked.acknowledged == 0;
     const bool endless = qp.rnr_retries == kForEver;
-    if (fresh && endless && sketch.features().volume && asked.packets == 1 &&
-        sketch.qps().size() == 1 && sketch.percent(50))
-        return refuse_many_times(sketch, qp);
+    if (fresh && endless && asked.packets == 1 && sketch.qps().size() == 1) {
+        const bool volume = sketch.features().volume && sketch.percent(50);
+        if (volume || sketch.percent(15))
+            return refuse_many_times(sketch, qp, volume ? 20 + sketch.random().below(240) : 9);
+    }
     if (fresh && endless && sketch.percent(asked.takes_receive ? 50 : 25)) {
         refuse_for_now(sketch, qp);
         if (sketch.percent(30)) refuse_for_now(sketch, qp);

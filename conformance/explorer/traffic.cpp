@@ -171,9 +171,9 @@ void exchange(Sketch& sketch, Qp& qp, bool last) {
                                of(qp), received));
 }
 
-// As many messages as a queue holds, of either side, so that what counts them in few bits shows.
+// Most of what a queue holds, of either side, so that what counts messages in few bits shows.
 void exchange_many(Sketch& sketch, const Qp& qp) {
-    const std::uint64_t count = 90 + sketch.random().below(30);
+    const std::uint64_t count = 65 + sketch.random().below(30);
     const std::uint64_t bytes = 1 + sketch.random().below(8);
     const std::uint64_t first = sketch.next_ids(count);
     const std::uint64_t last = first + count - 1;

@@ -97,10 +97,10 @@ void misuse(Sketch& sketch, Qp& qp, const Window& window) {
     const bool has_room = !qp.shared && qp.receives.empty(); // for a receive of a certain number
     switch (sketch.random().below(has_room ? 8 : 7)) {
     case 0: sketch.say(request(qp, window, write, from, rest + 1)); break; // beyond its end
-    case 7:                                                                // KEY-11: a stale key
+    case 7: // KEY-11: a stale key. An ACK would be lawful, and what its MSN counts is open
         sketch.say(fmt::format("dut    recv {}id={} len=0", of(qp), sketch.next_id()));
-        sketch.say(fmt::format("{}SEND_ONLY_WITH_INV psn={} len=0 ikey=w{}{} ackreq", sends(qp),
-                               qp.psn, window.number, sketch.percent(50) ? "+1" : "-1"));
+        sketch.say(fmt::format("{}SEND_ONLY_WITH_INV psn={} len=0 ikey=w{}{}", sends(qp), qp.psn,
+                               window.number, sketch.percent(50) ? "+1" : "-1"));
         break;
     case 6: { // KEY-08: the key that it had before, or will have
         const std::uint64_t id = sketch.next_id();
@@ -230,7 +230,7 @@ bool use_on_another(Sketch& sketch, const Qp& owner, const Window& window) {
     // KEY-11, N-23: nor may it give the window up.
     if (!other->shared && other->receives.empty() && sketch.percent(30)) {
         sketch.say(fmt::format("dut    recv {}id={} len=0", of(*other), sketch.next_id()));
-        sketch.say(fmt::format("{}SEND_ONLY_WITH_INV psn={} len=0 ikey=w{} ackreq", sends(*other),
+        sketch.say(fmt::format("{}SEND_ONLY_WITH_INV psn={} len=0 ikey=w{}", sends(*other),
                                other->psn, window.number));
         ends(sketch, *other);
         return true;
