@@ -48,7 +48,7 @@ class RequesterDuties {
         std::uint64_t life = 0;
         std::int64_t next_sent = 0;         // the PSN after all that was sent
         std::set<std::int64_t> open;        // READs and atomics without their answer, by first PSN
-        std::set<std::int64_t> open_writes; // ATOMIC WRITEs likewise
+        std::set<std::int64_t> open_writes; // ATOMIC WRITEs without theirs
         // Those that it sent again, because it may have dropped the answer, and not answered since.
         std::set<std::int64_t> open_again;
         std::int64_t next_data = 0; // the PSN of the response to them that comes next

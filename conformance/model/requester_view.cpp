@@ -140,12 +140,12 @@ bool RequesterView::response_arrived(const SendWork& work) const {
            std::all_of(first, last, [](const auto& one) { return one.second.sized; });
 }
 
-void RequesterView::completed(const Qp& qp, const SendWork& work) {
+void RequesterView::completed(const SendWork& work) {
     const auto first = arrived_.lower_bound(work.first);
     const auto last = arrived_.lower_bound(work.first + work.packets);
     for (auto at = first; at != last; ++at) {
-        const auto& [psn, arrived] = *at;
-        if (!arrived.alone || arrived.data.size() != bytes_expected(work, psn, qp.mtu())) continue;
+        const Arrived& arrived = at->second;
+        if (!arrived.alone || !arrived.sized) continue;
         for (const Place& place : arrived.places) {
             place.region->settle(arrived.write, place.range, counters_.serial);
             place.region->show(arrived.write, place.range, counters_.serial);

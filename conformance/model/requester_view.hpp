@@ -32,7 +32,7 @@ class RequesterView {
     [[nodiscard]] bool response_arrived(const SendWork& work) const;
     [[nodiscard]] const Evidence& evidence() const { return evidence_; }
     // The work request, or a later one, completed with success.
-    void completed(const Qp& qp, const SendWork& work);
+    void completed(const SendWork& work);
 
   private:
     struct Arrived { // bytes for one PSN

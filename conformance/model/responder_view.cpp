@@ -315,22 +315,8 @@ void ResponderView::owe_nak(const Packet& packet) {
 }
 
 void ResponderView::overdue(const Qp& qp, std::vector<Deviation>& found) const {
-    if (missed_nak_ && !loose_) {
-        found.push_back(
-            {.rule = std::string(missed_nak_->rule),
-             .level = rules::Level::Must,
-             .kind = rules::FindingClass::Absence,
-             .field = "answer",
-             .allowed = fmt::format("the device must send a sequence NAK: {}", missed_nak_->why),
-             .measured = "none came until the missing packet was sent again",
-             .packets = {missed_nak_->packet}});
-    }
-    const bool alive = qp.reported == wire::QpState::Rtr || qp.reported == wire::QpState::Rts;
-    if (loose_ || ended_ || owed_.empty() || !alive) return;
-    const Owed& owed = owed_.front();
-    if (story_.end - owed.since < story_.setting.answer_time) return;
-    const auto expected = [&]() -> std::string_view {
-        switch (owed.kind) {
+    const auto expected = [](Owed::Kind kind) -> std::string_view {
+        switch (kind) {
         case Owed::Kind::Answer: return "an answer";
         case Owed::Kind::FatalNak: return "a fatal NAK";
         case Owed::Kind::RnrNak: return "an RNR NAK";
@@ -338,13 +324,23 @@ void ResponderView::overdue(const Qp& qp, std::vector<Deviation>& found) const {
         }
         return "";
     };
-    found.push_back({.rule = std::string(owed.rule),
-                     .level = rules::Level::Must,
-                     .kind = rules::FindingClass::Absence,
-                     .field = "answer",
-                     .allowed = fmt::format("the device must send {}: {}", expected(), owed.why),
-                     .measured = "none came until the end",
-                     .packets = {owed.packet}});
+    const auto tell = [&](const Owed& owed, std::string_view measured) {
+        found.push_back(
+            {.rule = std::string(owed.rule),
+             .level = rules::Level::Must,
+             .kind = rules::FindingClass::Absence,
+             .field = "answer",
+             .allowed = fmt::format("the device must send {}: {}", expected(owed.kind), owed.why),
+             .measured = std::string(measured),
+             .packets = {owed.packet}});
+    };
+    if (missed_nak_ && !loose_)
+        tell(*missed_nak_, "none came until the missing packet was sent again");
+    const bool alive = qp.reported == wire::QpState::Rtr || qp.reported == wire::QpState::Rts;
+    if (loose_ || ended_ || owed_.empty() || !alive) return;
+    const Owed& owed = owed_.front();
+    if (story_.end - owed.since < story_.setting.answer_time) return;
+    tell(owed, "none came until the end");
 }
 
 // What the packet may do if the device takes it now.

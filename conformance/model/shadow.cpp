@@ -435,7 +435,7 @@ void Shadow::completed(const Polled& polled) {
         SendWork& work = qp.sends[i];
         if (&work == polled.send || !work.done) {
             work.done = true;
-            views.requester->completed(qp, work);
+            views.requester->completed(work);
         }
         if (&work == polled.send) break;
     }

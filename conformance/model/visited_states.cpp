@@ -46,6 +46,9 @@ Says says(const wire::Packet& packet) {
     return Says::Nothing;
 }
 
+// Where a PSN lies among the requests of one side.
+enum class Where : std::uint8_t { Next, Ahead, FarAhead, BeforeAll, Latest, Open, Answered };
+
 // One direction of requests: those of the tester, or of the device.
 struct Requests {
     std::int64_t end = 0;        // of all that were sent
@@ -54,13 +57,13 @@ struct Requests {
     Says answer = Says::Nothing; // the latest
     bool open = false;           // a message is unfinished
 
-    [[nodiscard]] unsigned place_of(std::int64_t psn) const {
+    [[nodiscard]] Where where(std::int64_t psn) const {
         constexpr std::int64_t far = 500;
-        if (psn == end) return 0;
-        if (psn > end) return psn < end + far ? 1 : 2;
-        if (psn < 0) return 3;
-        if (psn >= newest) return 4;
-        return psn >= answered ? 5 : 6;
+        if (psn == end) return Where::Next;
+        if (psn > end) return psn < end + far ? Where::Ahead : Where::FarAhead;
+        if (psn < 0) return Where::BeforeAll;
+        if (psn >= newest) return Where::Latest;
+        return psn >= answered ? Where::Open : Where::Answered;
     }
     [[nodiscard]] unsigned state() const {
         return static_cast<unsigned>(
@@ -148,7 +151,7 @@ void Tour::packet(const Packet& packet) {
     const bool asks = !info.response();
     Requests& requests = asks == ours ? past.to_dut : past.from_dut;
     const std::int64_t psn = asks == ours ? qp->peer_psn(what.bth.psn) : qp->own_psn(what.bth.psn);
-    event.add(requests.place_of(psn), 3).add(says(what), 3);
+    event.add(requests.where(psn), 3).add(says(what), 3);
     happen(past, event.value());
     if (!packet.sound()) return;
     if (asks) {
