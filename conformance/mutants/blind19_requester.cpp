@@ -4,13 +4,11 @@
 #include <deque>
 #include <map>
 #include <optional>
-#include <set>
 #include <utility>
 #include <vector>
 
 #include "conformance/mutants/blind.hpp"
 #include "conformance/mutants/groups.hpp"
-#include "conformance/mutants/management.hpp"
 #include "conformance/mutants/packets.hpp"
 #include "conformance/mutants/read_log.hpp"
 

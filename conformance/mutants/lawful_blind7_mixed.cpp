@@ -705,8 +705,8 @@ constexpr std::array kMutants{
     Mutant{.name = "immediate_waits_as_if_fenced",
            .rule = "REQ-28",
            .description = "Requests with immediate data or a key to revoke and local ones wait for "
-                          "earlier READs, each sequence NAK starts anew, one packet goes first "
-                          "after a loss, and READs are asked for again as a whole.",
+                          "earlier READs, each sequence NAK makes it send again, one packet goes "
+                          "first after a loss, and READs are asked for again as a whole.",
            .checks = kStandardChecks.with(SendCheck::Fence, endings_wait_as_if_fenced),
            .behaviour = {.read_restart = engine::ReadRestart::WholeRead,
                          .after_loss = engine::AfterLoss::OnePacket,
