@@ -472,14 +472,11 @@ void say_responses(Sketch& sketch, const Qp& qp, const Asked& asked, std::int64_
                    std::int64_t count) {
     const std::uint64_t mtu = sketch.mtu();
     for (std::int64_t i = first; i < first + count; ++i) {
-        const std::string_view place = i == 0                   ? "FIRST"
-                                       : i + 1 == asked.packets ? "LAST"
-                                                                : "MIDDLE";
         const std::uint64_t from = static_cast<std::uint64_t>(i) * mtu;
         const std::uint64_t bytes = std::min<std::uint64_t>(mtu, asked.bytes - from);
         const Place part{asked.from.region, asked.from.offset + from};
-        sketch.say(fmt::format("{}RDMA_READ_RESPONSE_{} psn={} data={}", sends(qp), place,
-                               asked.first_psn + i, part.piece(bytes)));
+        sketch.say(fmt::format("{}RDMA_READ_RESPONSE_{} psn={} data={}", sends(qp),
+                               place_of(i, asked.packets), asked.first_psn + i, part.piece(bytes)));
     }
 }
 
@@ -561,12 +558,9 @@ void answer_with_wrong_length(Sketch& sketch, const Qp& qp, const Asked& asked) 
         std::min<std::uint64_t>(mtu, asked.bytes - static_cast<std::uint64_t>(at) * mtu);
     const std::uint64_t off = 1 + sketch.random().below(sketch.percent(70) ? 3 : 64);
     const bool more = right <= off || (right + off <= mtu && sketch.percent(50));
-    const bool last = at + 1 == asked.packets;
-    const std::string_view place = last      ? (at == 0 ? "ONLY" : "LAST")
-                                   : at == 0 ? "FIRST"
-                                             : "MIDDLE";
-    sketch.say(fmt::format("{}RDMA_READ_RESPONSE_{} psn={} len={}", sends(qp), place,
-                           asked.first_psn + at, more ? right + off : right - off));
+    sketch.say(fmt::format("{}RDMA_READ_RESPONSE_{} psn={} len={}", sends(qp),
+                           place_of(at, asked.packets), asked.first_psn + at,
+                           more ? right + off : right - off));
     sketch.wait(kWait);
 }
 

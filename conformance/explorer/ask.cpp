@@ -56,13 +56,9 @@ std::vector<std::string> packets_of(Sketch& sketch, const Qp& qp, const Message&
     for (std::int64_t i = 0; i < count; ++i) {
         const bool first = i == 0;
         const bool last = i + 1 == count;
-        const std::string_view place = first && last ? "ONLY"
-                                       : first       ? "FIRST"
-                                       : last        ? "LAST"
-                                                     : "MIDDLE";
         const std::uint64_t bytes = std::min<std::uint64_t>(sketch.mtu(), message.bytes - done);
         std::string line = fmt::format(
-            "{}{}_{}{} psn={}{} {}{}", sends(qp), name, place,
+            "{}{}_{}{} psn={}{} {}{}", sends(qp), name, place_of(i, count),
             last && message.immediate ? "_WITH_IMM" : "", psn + i, first ? message.remote : "",
             data_field(message.from + done, bytes), last ? message.flags : "");
         if (first && !last && message.write) line += fmt::format(" dmalen={}", message.bytes);
@@ -981,37 +977,6 @@ void congest(Sketch& sketch, Qp& qp) {
 
 void post_shared_receive(Sketch& sketch) {
     sketch.say(shared_receive(sketch));
-}
-
-// BTH-15, BTH-16, ENC-03, ENC-11, CRC-02 to CRC-05; and a mark that a notification point answers
-// with CNPs.
-std::string with_marks(Sketch& sketch, std::string line) {
-    const bool congested =
-        sketch.features().congestion && line.contains(sketch.marked_kind()) && sketch.percent(60);
-    if (congested) {
-        constexpr std::array<std::string_view, 6> fields{"ip.ecn=3", "ip.ecn=3", "ip.ecn=3",
-                                                         "ip.ecn=3", "ip.ecn=1", "ip.ecn=2"};
-        line = with_option(std::move(line), sketch.random().pick(fields));
-    }
-    if (!sketch.features().marks || !sketch.percent(congested ? 25 : 10)) return line;
-    constexpr std::array<std::string_view, 14> marks{
-        "migreq=0",   "resv7=1",        "resv7=0x7F",        "resv6=1",    "becn",
-        "fecn",       "ip.ecn=3",       "ip.ecn=1",          "ip.dscp=48", "ip.ttl=1",
-        "ip.ttl=255", "udp.sport=1024", "udp.checksum=good", "trailer=4"};
-    if (sketch.tagged() && sketch.percent(40))
-        return with_option(std::move(line), fmt::format("vlan.pcp={}", sketch.random().below(8)));
-    if (sketch.address_bits() == 128 && sketch.percent(20))
-        return with_option(std::move(line),
-                           fmt::format("ip.flow=0x{:X}", sketch.random().below(0x100000)));
-    const std::array<std::string, 4> numbers{
-        fmt::format("ip.dscp={}", sketch.random().below(64)),
-        fmt::format("ip.ttl={}", 1 + sketch.random().below(255)),
-        fmt::format("udp.sport={}", 1024 + sketch.random().below(64'512)),
-        fmt::format("resv7={}", 1 + sketch.random().below(127))};
-    const std::string mark = sketch.percent(60) ? std::string(sketch.random().pick(marks))
-                                                : sketch.random().pick(numbers);
-    if (congested && mark.starts_with("ip.ecn")) return line;
-    return with_option(std::move(line), mark);
 }
 
 void ask(Sketch& sketch, Qp& qp) {

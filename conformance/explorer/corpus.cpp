@@ -7,7 +7,7 @@
 namespace veriroce::explorer {
 namespace {
 
-constexpr std::uint64_t kFresh = 50; // percent that begin anew
+constexpr std::uint64_t kFresh = 50; // percent that begin like no other
 constexpr std::size_t kMostEntries = std::size_t{1} << 16;
 constexpr std::uint64_t kApart = 0x636F'7270'7573'0000; // from the dialogue's own draws
 
@@ -23,7 +23,7 @@ Origin Corpus::origin_of(std::uint64_t number, std::uint64_t seed) const {
     if (count == 0) return {.seed = seed};
     // The later ones found what is rarer.
     const std::size_t chosen = std::max(random.below(count), random.below(count));
-    const Dialogue& start = entries.all[chosen];
+    const Entry& start = entries.all[chosen];
     const std::uint64_t turn = start.begin + random.below(start.draws - start.begin);
     Origin origin = start.origin;
     std::erase_if(origin.turns, [&](const Turn& one) { return one.draws >= turn; });
@@ -43,9 +43,8 @@ void Corpus::add(const Dialogue& dialogue, std::span<const std::uint32_t> states
     ++added_;
     Entries& entries = entries_[part_of(dialogue.seed)];
     if (!fresh || dialogue.draws <= dialogue.begin || entries.all.size() == kMostEntries) return;
-    Dialogue& entry = entries.all.emplace_back(dialogue);
-    entry.text.clear();
-    entry.text.shrink_to_fit();
+    entries.all.push_back(
+        {.origin = dialogue.origin, .begin = dialogue.begin, .draws = dialogue.draws});
 }
 
 std::size_t Corpus::size() const {

@@ -30,9 +30,14 @@ class Corpus {
     [[nodiscard]] std::size_t states() const { return states_.size(); }
 
   private:
+    struct Entry {
+        Origin origin;
+        std::uint64_t begin = 0; // as in Dialogue
+        std::uint64_t draws = 0;
+    };
     // Those of one IP version.
     struct Entries {
-        std::vector<Dialogue> all;       // without their texts
+        std::vector<Entry> all;
         std::vector<std::size_t> counts; // by batch: how many there were before it
     };
     [[nodiscard]] static std::size_t part_of(std::uint64_t seed) {

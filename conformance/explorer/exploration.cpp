@@ -28,10 +28,10 @@ constexpr std::uint64_t kDialoguesPerSanity = 20;
 constexpr std::uint32_t kTriesPerSignature = 3; // dialogues of which none is confirmed
 constexpr std::size_t kMostPlays = 3'000;       // to make one dialogue small
 constexpr std::size_t kMostLivePlays = 200;
-constexpr std::size_t kMostAhead = 1'024;          // dialogues, before one of them is examined
-constexpr unsigned kMostThreads = kMostAhead / 32; // each makes a few ahead
-constexpr std::size_t kMostWitnesses = 4;          // right devices that pass each smaller script
-constexpr std::ptrdiff_t kHeaderLines = 5;         // of a dialogue: rule, title, role, level, tags
+constexpr std::size_t kMostAhead = 1'024; // dialogues, before one of them is examined
+constexpr unsigned kMostThreads = kMostAhead / (2 * plan::kAheadPerThread);
+constexpr std::size_t kMostWitnesses = 4;  // right devices that pass each smaller script
+constexpr std::ptrdiff_t kHeaderLines = 5; // of a dialogue: rule, title, role, level, tags
 
 std::string path_of(std::uint64_t seed) {
     return fmt::format("explored/{}.roce", seed);

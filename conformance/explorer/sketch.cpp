@@ -90,6 +90,41 @@ std::string with_other_data(std::string line) {
     return line.replace(begin, end - begin, fmt::format("{}", offset + 1));
 }
 
+std::string_view place_of(std::int64_t i, std::int64_t count) {
+    const bool last = i + 1 == count;
+    if (i == 0) return last ? "ONLY" : "FIRST";
+    return last ? "LAST" : "MIDDLE";
+}
+
+std::string with_marks(Sketch& sketch, std::string line) {
+    const bool congested =
+        sketch.features().congestion && line.contains(sketch.marked_kind()) && sketch.percent(60);
+    if (congested) {
+        constexpr std::array<std::string_view, 6> fields{"ip.ecn=3", "ip.ecn=3", "ip.ecn=3",
+                                                         "ip.ecn=3", "ip.ecn=1", "ip.ecn=2"};
+        line = with_option(std::move(line), sketch.random().pick(fields));
+    }
+    if (!sketch.features().marks || !sketch.percent(congested ? 25 : 10)) return line;
+    constexpr std::array<std::string_view, 14> marks{
+        "migreq=0",   "resv7=1",        "resv7=0x7F",        "resv6=1",    "becn",
+        "fecn",       "ip.ecn=3",       "ip.ecn=1",          "ip.dscp=48", "ip.ttl=1",
+        "ip.ttl=255", "udp.sport=1024", "udp.checksum=good", "trailer=4"};
+    if (sketch.tagged() && sketch.percent(40))
+        return with_option(std::move(line), fmt::format("vlan.pcp={}", sketch.random().below(8)));
+    if (sketch.address_bits() == 128 && sketch.percent(20))
+        return with_option(std::move(line),
+                           fmt::format("ip.flow=0x{:X}", sketch.random().below(0x100000)));
+    const std::array<std::string, 4> numbers{
+        fmt::format("ip.dscp={}", sketch.random().below(64)),
+        fmt::format("ip.ttl={}", 1 + sketch.random().below(255)),
+        fmt::format("udp.sport={}", 1024 + sketch.random().below(64'512)),
+        fmt::format("resv7={}", 1 + sketch.random().below(127))};
+    const std::string mark = sketch.percent(60) ? std::string(sketch.random().pick(marks))
+                                                : sketch.random().pick(numbers);
+    if (congested && mark.starts_with("ip.ecn")) return line;
+    return with_option(std::move(line), mark);
+}
+
 std::string damage(Sketch& sketch) {
     constexpr std::array<std::string_view, 12> faults{
         "ip.dst=dut+100", "icrc=bad",         "icrc=zero",     "icrc=swapped",

@@ -356,6 +356,13 @@ std::string with_option(std::string line, std::string_view option);
 // tells.
 std::string with_other_data(std::string line);
 
+// FIRST, MIDDLE, LAST or ONLY: which of `count` packets of a message number `i` is, from 0.
+std::string_view place_of(std::int64_t i, std::int64_t count);
+
+// The packet line, at times with a field that the transport ignores (BTH-15, BTH-16, ENC-03,
+// ENC-11, CRC-02 to CRC-05), or with a mark that a notification point answers with CNPs.
+std::string with_marks(Sketch& sketch, std::string line);
+
 // A field that makes a packet one that every receiver must drop without an answer (CRC-07, BTH-07,
 // BTH-19, BTH-02, ENC-14).
 std::string damage(Sketch& sketch);

@@ -63,9 +63,6 @@ void post_shared_receive(Sketch& sketch);
 // Uses the QP once more after all that was done to it.
 void probe(Sketch& sketch, Qp& qp);
 
-// The packet line, often with fields that the transport ignores.
-std::string with_marks(Sketch& sketch, std::string line);
-
 // UC and UD: what arrives whole completes, and nothing is answered.
 void talk_unreliably(Sketch& sketch, Qp& qp);
 // Receives of such a QP that no message is for.

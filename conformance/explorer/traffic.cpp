@@ -77,7 +77,7 @@ std::string own_pieces(Sketch& sketch, const Qp& qp, const Work& work, std::uint
     std::string text;
     std::uint64_t left = bytes;
     for (std::uint64_t i = 0; i < count; ++i) {
-        const std::uint64_t rest = count - i - 1; // pieces of a byte at least
+        const std::uint64_t rest = count - i - 1; // pieces; each has room for a byte
         const bool empty = rest > 0 && sketch.percent(8);
         const std::uint64_t part = empty       ? 0
                                    : rest == 0 ? left

@@ -60,17 +60,16 @@ void expect_received(Sketch& sketch, const Qp& qp, const Sink& sink, std::uint64
 std::vector<std::string> packets_of(Sketch& sketch, const Qp& qp, std::string_view name,
                                     std::string_view remote, std::uint64_t from,
                                     std::uint64_t bytes, bool immediate = false) {
-    constexpr std::array<std::string_view, 4> places{"MIDDLE", "FIRST", "LAST", "ONLY"};
     const std::int64_t count = sketch.packets_of(bytes);
     std::vector<std::string> lines;
     std::uint64_t done = 0;
     for (std::int64_t i = 0; i < count; ++i) {
-        const std::size_t place = (i == 0 ? 1U : 0U) + (i + 1 == count ? 2U : 0U);
         const std::uint64_t part = std::min<std::uint64_t>(sketch.mtu(), bytes - done);
         const bool brings = immediate && i + 1 == count;
-        std::string line = fmt::format("{}{}_{}{} psn={}{} {}{}", sends(qp), name, places.at(place),
-                                       brings ? "_WITH_IMM" : "", qp.psn + i, i == 0 ? remote : "",
-                                       data_of(from + done, part), brings ? kImmediate : "");
+        std::string line =
+            fmt::format("{}{}_{}{} psn={}{} {}{}", sends(qp), name, place_of(i, count),
+                        brings ? "_WITH_IMM" : "", qp.psn + i, i == 0 ? remote : "",
+                        data_of(from + done, part), brings ? kImmediate : "");
         if (i == 0 && count > 1 && !remote.empty()) line += fmt::format(" dmalen={}", bytes);
         lines.push_back(with_marks(sketch, std::move(line)));
         done += part;

@@ -16,6 +16,8 @@
 
 namespace veriroce::plan {
 
+inline constexpr std::size_t kAheadPerThread = 16; // things that wait to be taken
+
 // With one thread there is no other: `take` makes the thing itself.
 template <typename T>
 class Ahead {
@@ -24,7 +26,8 @@ class Ahead {
 
     // Makes the things 0 to `count` - 1, or without end.
     Ahead(unsigned threads, std::size_t count, Make make)
-        : make_(std::move(make)), count_(count), most_waiting_(std::size_t{threads} * kPerThread) {
+        : make_(std::move(make)), count_(count),
+          most_waiting_(std::size_t{threads} * kAheadPerThread) {
         if (threads < 2) return;
         for (std::size_t i = 0; i < std::min<std::size_t>(threads, count); ++i)
             threads_.emplace_back([this] { work(); });
@@ -56,7 +59,6 @@ class Ahead {
 
   private:
     using Made = std::expected<T, std::exception_ptr>;
-    static constexpr std::size_t kPerThread = 16; // things that wait to be taken
 
     void work() {
         std::unique_lock lock(mutex_);
