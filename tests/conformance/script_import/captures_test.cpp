@@ -103,22 +103,11 @@ std::size_t lost_in(const std::string& script) {
     return std::stoul(script.substr(begin, at - begin));
 }
 
-bool holds_requests_back(const mutants::Mutant& oddity) {
-    constexpr std::array<std::string_view, 12> names{"requests_wait_for_reads",
-                                                     "one_packet_after_a_loss",
-                                                     "careful_after_each_loss",
-                                                     "slow_start",
-                                                     "nothing_new_in_recovery",
-                                                     "atomics_wait_for_each_other",
-                                                     "reads_leave_when_all_is_answered",
-                                                     "choices_of_a_dpu",
-                                                     "requester_has_a_page_of_psns",
-                                                     "each_sixteenth_message_waits",
-                                                     "atomics_wait_and_odd_qps_are_narrow",
-                                                     "window_is_shut_after_a_loss"};
-    return oddity.name.ends_with("_outstanding") ||
-           oddity.behaviour.after_loss != engine::Behaviour{}.after_loss ||
-           std::ranges::find(names, oddity.name) != names.end();
+// REQ-02: a DUT may hold back requests that the recorded device had open: the script then says
+// nothing of it.
+bool holds_requests_back(const interpreter::CaseResult& result) {
+    return result.verdict == interpreter::Verdict::Skip &&
+           result.reason().starts_with("needs more requests outstanding");
 }
 
 } // namespace
@@ -173,14 +162,19 @@ TEMPLATE_TEST_CASE_SIG("script import: every script passes whatever a device may
                 if (oddity.behaviour.duplicate_rearms_nak && made.tester_asks) continue;
                 // The script needs what the recorded device had, and has the NAK of its gap.
                 if (!oddity.lacks.empty() || oddity.traits.contains("out_of_order")) continue;
-                // REQ-02: the script waits for all requests that the recorded device had open, or
-                // sent again without an ACK in between.
-                if (holds_requests_back(oddity) && !made.tester_asks) continue;
+                // REQ-02: the script waits for all that the recorded device sent again at once.
+                if (oddity.behaviour.after_loss != engine::Behaviour{}.after_loss &&
+                    !made.tester_asks)
+                    continue;
                 // RSP-10: the script has the PSN with which the recorded device answered.
                 if (oddity.name == "duplicate_acknowledged_with_its_own_psn" && made.tester_asks)
                     continue;
                 INFO(made.name << ", " << oddity.name);
-                check_passes(made.script, veriroce::test::engine_of(oddity));
+                const interpreter::CaseResult result =
+                    play_laid_out(made.script, veriroce::test::engine_of(oddity));
+                INFO(veriroce::test::text_of(result));
+                CHECK((result.verdict == interpreter::Verdict::Pass ||
+                       (!made.tester_asks && holds_requests_back(result))));
             }
         }
     }

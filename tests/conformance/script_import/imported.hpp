@@ -63,13 +63,18 @@ inline std::size_t lines_beginning(const std::string& script, std::string_view h
     return count;
 }
 
-// Compiles, is laid out, and passes against the right engine.
-inline void check_passes(const std::string& script,
-                         testbed::VirtualTestbedOptions device = veriroce::test::right_engine()) {
+// The script compiles and is laid out.
+inline interpreter::CaseResult
+play_laid_out(const std::string& script,
+              testbed::VirtualTestbedOptions device = veriroce::test::right_engine()) {
     const auto laid_out = script::format("made/up.roce", script);
     REQUIRE(laid_out.has_value());
     CHECK(*laid_out == script);
-    const interpreter::CaseResult result = veriroce::test::play_script(script, std::move(device));
+    return veriroce::test::play_script(script, std::move(device));
+}
+
+inline void check_passes(const std::string& script) {
+    const interpreter::CaseResult result = play_laid_out(script);
     INFO(veriroce::test::text_of(result));
     CHECK(result.verdict == interpreter::Verdict::Pass);
 }
