@@ -503,6 +503,8 @@ class SleepsWhenIdle final : public engine::SurfaceFilter {
         if (slept) awake_ = now + kWake;
         const auto packet = wire::decode_packet(datagram.bytes);
         if (packet && receiving_.contains(packet->bth.dest_qp)) {
+            // What comes at that very moment does not overtake what has waited for it.
+            if (now == awake_) awake_ += wire::Duration(1);
             datagram.delay = std::max(datagram.delay, awake_ - now);
         }
         in.push_back(std::move(datagram));
