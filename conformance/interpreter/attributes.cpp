@@ -125,15 +125,10 @@ void put_attribute(std::string_view name, const CaseQp& qp, const Environment& e
     }
 }
 
-namespace {
-
-// READs and atomics that the DUT keeps for the tester.
 std::int64_t dut_resources(const CaseQp& qp, const Environment& environment) {
     return number_attribute(&qp.setup, "max_dest_rd_atomic",
                             usual_rd_atomic(environment.dut.max.dest_rd_atomic));
 }
-
-} // namespace
 
 dut::QpAttributes step_to(engine::QpState state, const CaseQp& qp, const Environment& environment) {
     const QpIdentity& identity = qp.book.identity();

@@ -45,6 +45,8 @@ std::uint8_t timeout_of(const script::QpSetup& setup);
 // How often the DUT sends a request again in silence before it gives up.
 std::int64_t retries_of(const script::QpSetup& setup);
 
+// READs and atomics of the tester that the DUT has places for.
+std::int64_t dut_resources(const CaseQp& qp, const Environment& environment);
 // The way of the DUT's packets to the tester.
 dut::AddressVector vector_of(const CaseQp& qp, const Environment& environment);
 // The attributes that bring the DUT's QP to this state, and no others.

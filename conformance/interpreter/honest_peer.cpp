@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <ranges>
 #include <span>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "conformance/interpreter/attributes.hpp"
 #include "conformance/interpreter/clock.hpp"
 #include "conformance/interpreter/environment.hpp"
 #include "conformance/interpreter/events.hpp"
@@ -24,9 +26,13 @@ namespace {
 
 constexpr std::uint32_t kMostRefusals = 8; // of one request
 constexpr std::ptrdiff_t kMostCopies = 3;  // of a duplicate
+
 // A DUT that has sent nothing for so long has no more to send.
-constexpr wire::Duration kLeastIdle = std::chrono::milliseconds(10);
-constexpr int kIdleRoundTrips = 20;
+wire::Duration idle_time(const Environment& environment) {
+    constexpr wire::Duration kLeast = std::chrono::milliseconds(10);
+    constexpr int kRoundTrips = 20;
+    return std::min(environment.settle, std::max(kLeast, kRoundTrips * environment.round_trip_p99));
+}
 
 bool is_request(const Entry& entry) {
     return entry.packet && entry.packet->info().service == wire::Service::Rc &&
@@ -60,6 +66,11 @@ std::int64_t answered_before(const Record& record, const CaseQp& qp, std::size_t
     return highest;
 }
 
+// A READ, an atomic, a FLUSH: one of what a responder has a limited number of places for.
+bool answered_by_itself(const wire::OpcodeInfo& info) {
+    return info.operation != wire::Operation::Send && info.operation != wire::Operation::RdmaWrite;
+}
+
 // A WRITE without immediate data, a READ or an atomic.
 bool needs_no_receive(const wire::OpcodeInfo& info) {
     return info.operation != wire::Operation::Send && !info.consumes_receive();
@@ -91,7 +102,7 @@ std::vector<std::vector<std::byte>> requests_since(const Record& record, const C
 
 // The requests from this PSN on that were sent since its first one, each once, in the order of
 // their PSNs: a copy of one among them is no reason to leave out what came before the copy.
-std::vector<std::vector<std::byte>> requests_from(const Record& record, const CaseQp& qp,
+std::map<std::int64_t, std::size_t> requests_from(const Record& record, const CaseQp& qp,
                                                   std::int64_t psn) {
     std::map<std::int64_t, std::size_t> newest;
     for (const std::size_t one : since_reset(qp, qp.entries)) {
@@ -101,10 +112,7 @@ std::vector<std::vector<std::byte>> requests_from(const Record& record, const Ca
         const bool dropped = entry.refusal && newest.contains(entry.psn);
         if (since_first && !dropped) newest[entry.psn] = one;
     }
-    std::vector<std::vector<std::byte>> frames;
-    for (const auto& [at, one] : newest)
-        frames.push_back(record[one].bytes);
-    return frames;
+    return newest;
 }
 
 void transmit_all(Interpreter& interpreter, CaseQp& qp,
@@ -113,6 +121,27 @@ void transmit_all(Interpreter& interpreter, CaseQp& qp,
     for (auto& frame : frames)
         last = interpreter.wire().transmit(&qp, std::move(frame));
     interpreter.clock().line_sent(last);
+}
+
+// A dialogue's requests again, in which no line paces READs and atomics any more (REQ-27): when the
+// DUT may have no place for another one, it gets time to answer them.
+Task<Met<>> send_paced(Interpreter& interpreter, CaseQp& qp, std::int64_t psn) {
+    const Record& record = interpreter.record();
+    const std::int64_t places = dut_resources(qp, interpreter.environment());
+    std::int64_t open = 0;
+    std::vector<std::vector<std::byte>> frames;
+    for (const std::size_t one : std::views::values(requests_from(record, qp, psn))) {
+        if (answered_by_itself(record[one].packet->info())) ++open;
+        if (open > places) {
+            transmit_all(interpreter, qp, std::exchange(frames, {}));
+            co_await interpreter.events().sleep(interpreter.clock().now() +
+                                                idle_time(interpreter.environment()));
+            open = 1;
+        }
+        frames.push_back(record[one].bytes);
+    }
+    transmit_all(interpreter, qp, std::move(frames));
+    co_return Met<>{};
 }
 
 // The last PSN that this request takes.
@@ -226,9 +255,11 @@ Task<Met<>> send_again_later(Interpreter& interpreter, CaseQp& qp, std::size_t r
     entry.remarks.emplace_back("the tester obeys it (RNR-03)");
     const wire::Duration wait = wire::rnr_time(entry.packet->aeth.syndrome.code());
     co_await interpreter.events().sleep(entry.at.latest + wait);
-    transmit_all(interpreter, qp,
-                 is_unscripted(interpreter) ? requests_from(record, qp, entry.psn)
-                                            : requests_since(record, qp, *first));
+    if (is_unscripted(interpreter)) {
+        co_await send_paced(interpreter, qp, entry.psn);
+    } else {
+        transmit_all(interpreter, qp, requests_since(record, qp, *first));
+    }
     co_return Met<>{};
 }
 
@@ -288,10 +319,7 @@ std::optional<wire::Instant> window_opens_at(Interpreter& interpreter, const Cas
     if (psn <= qp.book.last_dut_request()) return std::nullopt; // was sent before
     if (open_requests(record, qp, answered_by_tester(record, qp)).empty()) return std::nullopt;
     // Without the device's ACK delay, which is about its answers: its own timer may be shorter.
-    const Environment& environment = interpreter.environment();
-    return record[qp.entries.back()].at.latest +
-           std::min(environment.settle,
-                    std::max(kLeastIdle, kIdleRoundTrips * environment.round_trip_p99));
+    return record[qp.entries.back()].at.latest + idle_time(interpreter.environment());
 }
 
 Task<Met<>> open_window(Interpreter& interpreter, CaseQp& qp, Span span) {
