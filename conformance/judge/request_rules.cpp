@@ -199,7 +199,7 @@ void judge_request(const Context& context) {
         if (ahead == 0) notes.sequence_nak->resent = true;
         if (ahead < 0) notes.duplicate_below_nak = true;
     }
-    notes.in_resend = context.seen.kind == Class::Retransmission;
+    notes.in_resend = again(context.seen.kind);
 }
 
 } // namespace veriroce::judge

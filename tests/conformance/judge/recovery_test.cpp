@@ -40,6 +40,9 @@ TEST_CASE("judge REQ-11: a sequence NAK is answered from its PSN", "[judge][REQ-
     // Late: it is acknowledged by now.
     packets.insert(packets.end() - 1, wire.ack(103, 4));
     CHECK(judged(at_a(), packets) == kNothing);
+    // A resend that nothing shows a cause for was under way when the NAK came, and goes on.
+    CHECK(judged(at_a(), {send(100), send(101), send(102), send(101),
+                          wire.nak(101, 1, NakCode::PsnSequence), send(102)}) == kNothing);
     // The connection begins at 100: nothing before it was asked, so nothing is sent again for it.
     const auto too_early = wire.nak(99, 0, NakCode::PsnSequence);
     const auto found = judged(at_a(), {send(100), send(101), too_early, send(100), send(101)});

@@ -147,6 +147,24 @@ TEST_CASE("judge RNR-08: the time that an RNR NAK names is waited out", "[judge]
     CHECK(judged(at_both(), twice(microseconds(1000), microseconds(200))) == certain("RNR-08"));
 }
 
+TEST_CASE("judge RNR-08: a resend under way may go on through the refused request",
+          "[judge][RNR-08]") {
+    Wire wire;
+    auto at_requester = connected();
+    at_requester.recorded_at = {kA};
+    const auto send = [&](std::uint32_t psn) { return wire.from_a(kSendOnly, psn, 8); };
+    const std::vector told{send(100), send(101), send(102),
+                           wire.nak(100, 0, wire::NakCode::PsnSequence), send(100)};
+    const auto refused = wire.answer(101, 1, wire::Syndrome::rnr(14));
+    const auto then = [&](std::vector<flow::Packet> packets) {
+        packets.insert(packets.begin(), told.begin(), told.end());
+        return judged(at_requester, packets);
+    };
+    CHECK(then({refused, send(101), send(102)}) == kNothing);
+    CHECK(then({send(101), refused, send(101)}) == certain("RNR-08"));
+    CHECK(then({send(101), send(102), refused, send(101)}) == certain("RNR-08"));
+}
+
 // RNR-12: the first response may have come while another one was missing, and was dropped.
 TEST_CASE("judge RNR-08: no wait after a READ that was asked for again", "[judge][RNR-08]") {
     const auto resent = [](std::size_t times) {
