@@ -348,10 +348,11 @@ void HeaderChecks::bth_of(PacketLog& log, const Packet& packet, const Connection
                 fmt::format("the QP is of type {}", wire::name_of(connection.type)),
                 fmt::format("opcode is 0x{:02X}", bth.opcode));
     }
-    Seen& seen = seen_[&connection];
     if (connection.migrates) return;
-    if (!seen.mig_req) seen.mig_req = bth.mig_req;
-    log.equals("BTH-15", Should, "migreq", *seen.mig_req, bth.mig_req);
+    // The value is free; a device that makes answers elsewhere than requests may have two.
+    auto& value = seen_[&connection].mig_req[info.response() ? 1 : 0];
+    if (!value) value = bth.mig_req;
+    log.equals("BTH-15", Should, "migreq", *value, bth.mig_req);
 }
 
 // No QP of the device has this peer.

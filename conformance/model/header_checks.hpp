@@ -6,6 +6,7 @@
 // level only where nothing is between the two ends.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -40,8 +41,8 @@ class HeaderChecks {
         std::optional<std::uint8_t> hop_limit;
         std::optional<std::uint8_t> ect;
         std::optional<std::uint16_t> request_port;
-        std::optional<bool> mig_req;
-        std::int64_t next_request = 0; // PSN of the first one that was not sent before
+        std::array<std::optional<bool>, 2> mig_req; // of requests, of responses
+        std::int64_t next_request = 0;              // PSN of the first one that was not sent before
     };
 
     // What the QP's packets were addressed with before its latest address vector.
