@@ -84,6 +84,8 @@ std::span<const Mutant> blind18_responder();
 std::span<const Mutant> blind18_requester();
 std::span<const Mutant> blind19_responder();
 std::span<const Mutant> blind19_requester();
+std::span<const Mutant> blind20_responder();
+std::span<const Mutant> blind20_requester();
 
 std::span<const Mutant> lawful_first();
 std::span<const Mutant> lawful_responder();
@@ -104,5 +106,6 @@ std::span<const Mutant> lawful_blind5_plain();
 std::span<const Mutant> lawful_blind5_traits();
 std::span<const Mutant> lawful_blind6_mixed();
 std::span<const Mutant> lawful_blind7_mixed();
+std::span<const Mutant> lawful_blind8_mixed();
 
 } // namespace veriroce::mutants
