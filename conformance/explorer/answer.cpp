@@ -29,44 +29,17 @@ bool waits_for_packets(const Qp& qp) {
     return qp.talk == Talk::DutAsks;
 }
 
-// Three pieces of the device's memory, of which the middle one may be empty.
-std::string three_pieces(Sketch& sketch, const Qp& qp, std::uint64_t bytes) {
-    const std::uint64_t first = 1 + sketch.random().below(bytes - 1);
-    const std::uint64_t rest = bytes - first;
-    const std::uint64_t second = sketch.percent(40) ? 0 : sketch.random().below(rest);
-    std::string field = "local=";
-    for (const std::uint64_t part : {first, second, rest - second})
-        field += fmt::format("s{}[{} +{}],", qp.domain, sketch.source(qp.domain, part), part);
-    field.pop_back();
-    return field;
-}
-
-// A line with an immediate has no room for two pieces.
+// A line with an immediate has no room for two pieces, and one that names the tester's memory none
+// for three.
 std::string source_field(Sketch& sketch, const Qp& qp, std::uint64_t bytes, bool one_piece) {
     if (bytes == 0) return "len=0";
-    const bool room = !one_piece && !sketch.features().writes && sketch.reach().pieces > 2;
-    if (room && sketch.features().pieces && bytes > 1 && sketch.percent(15))
-        return three_pieces(sketch, qp, bytes);
-    if (!one_piece && sketch.features().pieces && bytes > 1 && sketch.percent(30)) {
-        const std::uint64_t first = sketch.split(bytes);
-        return fmt::format("local=s{}[{} +{}],s{}[{} +{}]", qp.domain,
-                           sketch.source(qp.domain, first), first, qp.domain,
-                           sketch.source(qp.domain, bytes - first), bytes - first);
-    }
-    return fmt::format("local=s{}[{} +{}]", qp.domain, sketch.source(qp.domain, bytes), bytes);
+    const std::uint64_t most = one_piece ? 1 : sketch.features().writes ? 2 : 3;
+    return "local=" + sketch.sources(qp.domain, sketch.parts(bytes, most));
 }
 
 std::string sink_field(Sketch& sketch, const Qp& qp, std::uint64_t bytes) {
     if (bytes == 0) return "len=0";
-    const bool two = sketch.features().pieces && bytes > 1 && sketch.percent(30);
-    const std::uint64_t first = two ? sketch.split(bytes) : bytes;
-    std::string field =
-        fmt::format("local=k{}[{} +{}]", qp.domain, sketch.sink(qp.domain, first), first);
-    if (two) {
-        field += fmt::format(",k{}[{} +{}]", qp.domain, sketch.sink(qp.domain, bytes - first),
-                             bytes - first);
-    }
-    return field;
+    return "local=" + sketch.sinks(qp.domain, sketch.parts(bytes, 2));
 }
 
 std::string with_flags(Sketch& sketch, const Qp& qp, Asked& asked, std::string line) {
@@ -167,9 +140,9 @@ void post_atomic(Sketch& sketch, const Qp& qp, Asked& asked) {
     if (line.size() + names > kColumns) // has no room for two pieces
         line = begin(fmt::format("local=k{}[{} +8]", qp.domain, sketch.sink(qp.domain, 8)));
     const std::size_t room = kColumns - std::min(line.size() + names, kColumns);
-    const std::string operands =
-        add ? fmt::format("add={}", operand(sketch, room + 10))
-            : fmt::format("compare={} swap={}", sketch.random().below(3), operand(sketch, room));
+    std::string operands = add ? "add=" + operand(sketch, room + 10)
+                               : fmt::format("compare={}", sketch.random().below(3));
+    if (!add) operands += " swap=" + operand(sketch, room);
     if (line.size() + operands.size() > kColumns) line = begin("len=8"); // anywhere
     line += operands;
     sketch.say(with_flags(sketch, qp, asked, std::move(line)));
@@ -184,9 +157,10 @@ void post_extension(Sketch& sketch, const Qp& qp, Asked& asked) {
         write ? fmt::format("local=s{}[{} +8] ", qp.domain, sketch.source(qp.domain, 8)) : "";
     std::string line = fmt::format("dut    post {}{} id={} {}remote={}", of(qp), asked.name,
                                    asked.id, local, sketch.far_word().piece(8));
-    if (!write && sketch.percent(50))
-        line +=
-            fmt::format(" plt={} sel={}", 1 + sketch.random().below(3), sketch.random().below(2));
+    if (!write && sketch.percent(50)) {
+        line += fmt::format(" plt={}", 1 + sketch.random().below(3));
+        line += fmt::format(" sel={}", sketch.random().below(2));
+    }
     sketch.say(with_flags(sketch, qp, asked, std::move(line)));
 }
 

@@ -93,18 +93,8 @@ void post_receive(Sketch& sketch, Qp& qp, std::uint64_t bytes) {
         return;
     }
     const std::uint64_t id = sketch.next_id();
-    if (sketch.features().pieces && bytes > 1 && sketch.percent(30)) {
-        const std::uint64_t first = sketch.split(bytes);
-        qp.pending.push_back(fmt::format("dut    recv {}id={} local=k{}[{} +{}],k{}[{} +{}]",
-                                         of(qp), id, qp.domain, sketch.sink(qp.domain, first),
-                                         first, qp.domain, sketch.sink(qp.domain, bytes - first),
-                                         bytes - first));
-        qp.receives.push_back({id, bytes});
-        return;
-    }
-    const std::string where = bytes == 0 ? "len=0"
-                                         : fmt::format("local=k{}[{} +{}]", qp.domain,
-                                                       sketch.sink(qp.domain, bytes), bytes);
+    const std::string where =
+        bytes == 0 ? "len=0" : "local=" + sketch.sinks(qp.domain, sketch.parts(bytes, 3));
     qp.pending.push_back(fmt::format("dut    recv {}id={} {}", of(qp), id, where));
     qp.receives.push_back({id, bytes});
 }
@@ -262,12 +252,14 @@ void send_atomic(Sketch& sketch, Qp& qp) {
     make_room_for_read(sketch, qp);
     sim::Random& random = sketch.random();
     const std::string where = sketch.word(qp.domain).fields();
+    const bool add = sketch.percent(50);
+    const std::uint64_t most = add ? 1'000'000 : 3;
+    const std::uint64_t compare = random.below(most); // of FETCH_ADD it is not looked at
+    const std::uint64_t other = random.below(most);
     const std::string operation =
-        sketch.percent(50)
-            ? fmt::format("FETCH_ADD psn={} {} add={} compare={}", qp.psn, where,
-                          random.below(1'000'000), random.below(1'000'000)) // it is not looked at
-            : fmt::format("COMPARE_SWAP psn={} {} compare={} swap={}", qp.psn, where,
-                          random.below(3), random.below(3));
+        add ? fmt::format("FETCH_ADD psn={} {} add={} compare={}", qp.psn, where, other, compare)
+            : fmt::format("COMPARE_SWAP psn={} {} compare={} swap={}", qp.psn, where, compare,
+                          other);
     const std::string line = sends(qp) + operation;
     qp.pending.push_back(with_marks(sketch, line));
     expect(sketch, qp, 70, fmt::format("{}ATOMIC_ACKNOWLEDGE psn={}", expects(qp), qp.psn));
@@ -280,8 +272,9 @@ void send_extension(Sketch& sketch, Qp& qp) {
     make_room_for_read(sketch, qp);
     std::string line;
     if (sketch.percent(60)) {
-        line = fmt::format("{}ATOMIC_WRITE psn={} {} data=hex\"{:016X}\"", sends(qp), qp.psn,
-                           sketch.word(qp.domain).fields(), sketch.random().next());
+        const std::string where = sketch.word(qp.domain).fields();
+        line = fmt::format("{}ATOMIC_WRITE psn={} {} data=hex\"{:016X}\"", sends(qp), qp.psn, where,
+                           sketch.random().next());
     } else {
         std::uint64_t bytes = 1 + sketch.random().below(100);
         Place place{fmt::format("t{}", qp.domain), sketch.target(qp.domain, bytes)};
@@ -466,8 +459,8 @@ std::string request_ahead(Sketch& sketch, const Qp& qp) {
                                             sketch.reach().atomics ? "FETCH_ADD add=1 " + remote
                                                                    : "SEND_ONLY len=1",
                                             "RDMA_READ_REQUEST dmalen=8 " + foreign};
-    return fmt::format("{}{} psn={}{}", sends(qp), sketch.random().pick(kinds),
-                       qp.psn + far_ahead(sketch), asks);
+    const std::string kind = sketch.random().pick(kinds);
+    return fmt::format("{}{} psn={}{}", sends(qp), kind, qp.psn + far_ahead(sketch), asks);
 }
 
 // RSP-02: it comes, and then what is expected.
@@ -631,11 +624,11 @@ Illegal bad_atomic(Sketch& sketch, const Qp& qp) {
     case 3:
         return {{fmt::format("{}va=f{} rkey=f{}+{}", operation, domain, domain,
                              sketch.random().pick(kBeside))}};
-    case 4:
-        return {
-            {operation +
-             remote_of("f", domain, 8 * sketch.random().below(8) + 1 + sketch.random().below(7))},
-            false};
+    case 4: {
+        const std::uint64_t word = 8 * sketch.random().below(8);
+        const std::uint64_t beside = 1 + sketch.random().below(7);
+        return {{operation + remote_of("f", domain, word + beside)}, false};
+    }
     default: break;
     }
     return {{operation + remote_of(sketch.domains() < 2 ? "s" : "f",
@@ -860,9 +853,10 @@ void send_replays(Sketch& sketch, Qp& qp) {
     qp.pending.emplace_back("wait 2ms"); // for the answers of those before
     std::vector<std::string> atomics;
     const auto atomic = [&] {
-        const std::string& line = atomics.emplace_back(
-            fmt::format("{}FETCH_ADD psn={} {} add={}", sends(qp), qp.psn,
-                        sketch.word(qp.domain).fields(), 1 + sketch.random().below(1000)));
+        const std::string where = sketch.word(qp.domain).fields();
+        const std::string& line =
+            atomics.emplace_back(fmt::format("{}FETCH_ADD psn={} {} add={}", sends(qp), qp.psn,
+                                             where, 1 + sketch.random().below(1000)));
         qp.pending.push_back(line);
         expect(sketch, qp, 100, fmt::format("{}ATOMIC_ACKNOWLEDGE psn={}", expects(qp), qp.psn));
         qp.sent.push_back(

@@ -82,8 +82,8 @@ void reconnect(Sketch& sketch, Qp& qp) {
     if (sketch.features().alike && sketch.percent(80)) {
         line += fmt::format("psn={} tester.psn={}", qp.dut_first, qp.tester_first);
     } else if (sketch.features().wrap && sketch.percent(50)) {
-        line += fmt::format("psn={} tester.psn={}", 0xFFFFFF - sketch.random().below(3),
-                            0xFFFFFF - sketch.random().below(3));
+        line += fmt::format("psn={}", 0xFFFFFF - sketch.random().below(3));
+        line += fmt::format(" tester.psn={}", 0xFFFFFF - sketch.random().below(3));
     }
     while (line.ends_with(' '))
         line.pop_back();

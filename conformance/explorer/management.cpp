@@ -44,9 +44,10 @@ void greet(Sketch& sketch, Qp& /*qp*/) {
     }
     // N-33: reserved, where there are no LIDs.
     constexpr std::array<std::string_view, 2> lids{"cm.prim_locallid", "cm.prim_remotelid"};
-    if (sketch.percent(20))
-        line = with_option(std::move(line),
-                           fmt::format("{}={}", random.pick(lids), random.below(100)));
+    if (sketch.percent(20)) {
+        const std::string_view lid = random.pick(lids);
+        line = with_option(std::move(line), fmt::format("{}={}", lid, random.below(100)));
+    }
     if (sketch.percent(40))
         line = with_option(std::move(line),
                            fmt::format("udp.sport={}", 49'152 + random.below(16'384)));

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <ranges>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -407,6 +408,33 @@ void Sketch::say(std::string line) {
     if (line == kLongPause) pass(std::chrono::milliseconds(250));
     if (features_.timers && line.ends_with(kAfterTimer)) pass(wire::rnr_time(0));
     lines_.push_back(std::move(line));
+}
+
+std::vector<std::uint64_t> Sketch::parts(std::uint64_t bytes, std::uint64_t most) {
+    most = std::min<std::uint64_t>(most, reach_.pieces);
+    if (!features_.pieces || bytes < 2 || most < 2 || !percent(40)) return {bytes};
+    std::vector<std::uint64_t> parts;
+    for (std::uint64_t left = 1 + random().below(most - 1); left > 0; --left) {
+        const std::uint64_t part = percent(10) ? 0 : random().below(bytes + 1);
+        parts.push_back(part);
+        bytes -= part;
+    }
+    parts.push_back(bytes);
+    return parts;
+}
+
+std::string Sketch::sources(std::uint32_t domain, std::span<const std::uint64_t> parts) {
+    const auto name = [&](std::uint64_t part) {
+        return fmt::format("s{}[{} +{}]", domain, source(domain, part), part);
+    };
+    return fmt::format("{}", fmt::join(parts | std::views::transform(name), ","));
+}
+
+std::string Sketch::sinks(std::uint32_t domain, std::span<const std::uint64_t> parts) {
+    const auto name = [&](std::uint64_t part) {
+        return fmt::format("k{}[{} +{}]", domain, sink(domain, part), part);
+    };
+    return fmt::format("{}", fmt::join(parts | std::views::transform(name), ","));
 }
 
 std::int64_t Sketch::packets_of(std::uint64_t bytes) const {

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <deque>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -252,12 +253,12 @@ class Sketch {
     [[nodiscard]] std::uint64_t source(std::uint32_t domain, std::uint64_t bytes);
     [[nodiscard]] std::uint64_t sink(std::uint32_t domain, std::uint64_t bytes);
     [[nodiscard]] std::uint64_t constant(std::uint64_t bytes); // in a region that stays as it is
-    // How many of these bytes, which are two at least, are in the first of two pieces. One of them
-    // may be empty.
-    [[nodiscard]] std::uint64_t split(std::uint64_t bytes) {
-        if (percent(10)) return percent(50) ? 0 : bytes;
-        return 1 + random().below(bytes - 1);
-    }
+    // The lengths of the pieces of memory that hold so many bytes: often one, at most so many. Some
+    // are empty.
+    [[nodiscard]] std::vector<std::uint64_t> parts(std::uint64_t bytes, std::uint64_t most);
+    // Pieces of the device's memory of these lengths, as a line names them: "s1[0 +8],s1[40 +2]".
+    [[nodiscard]] std::string sources(std::uint32_t domain, std::span<const std::uint64_t> parts);
+    [[nodiscard]] std::string sinks(std::uint32_t domain, std::span<const std::uint64_t> parts);
     // The same number of ids, which follow each other: the first.
     [[nodiscard]] std::uint64_t next_ids(std::uint64_t count) {
         return std::exchange(id_, id_ + count) + 1;

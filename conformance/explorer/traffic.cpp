@@ -65,32 +65,6 @@ Work some_work(Sketch& sketch) {
     return {.operation = "SEND", .receives = true};
 }
 
-// The device's memory that a work request of its own names, in one piece or more.
-std::string own_pieces(Sketch& sketch, const Qp& qp, const Work& work, std::uint64_t bytes,
-                       bool one) {
-    const std::uint32_t domain = qp.domain;
-    const bool several =
-        !one && sketch.features().pieces && !work.atomic && !work.immediate && bytes > 3;
-    const std::uint64_t most = std::min<std::uint64_t>(3, sketch.reach().pieces);
-    const std::uint64_t count =
-        several && sketch.percent(40) ? 2 + sketch.random().below(most - 1) : 1;
-    std::string text;
-    std::uint64_t left = bytes;
-    for (std::uint64_t i = 0; i < count; ++i) {
-        const std::uint64_t rest = count - i - 1; // pieces; each has room for a byte
-        const bool empty = rest > 0 && sketch.percent(8);
-        const std::uint64_t part = empty       ? 0
-                                   : rest == 0 ? left
-                                               : 1 + sketch.random().below(left - rest);
-        left -= part;
-        const std::uint64_t at =
-            work.brings ? sketch.sink(domain, part) : sketch.source(domain, part);
-        text += fmt::format("{}{}{}[{} +{}]", i == 0 ? "local=" : ",", work.brings ? "k" : "s",
-                            domain, at, part);
-    }
-    return text;
-}
-
 // The memory of both ends that a post line names.
 std::string pieces(Sketch& sketch, const Qp& qp, const Work& work, bool of_dut, std::uint64_t bytes,
                    bool one) {
@@ -102,7 +76,11 @@ std::string pieces(Sketch& sketch, const Qp& qp, const Work& work, bool of_dut, 
     const std::uint32_t domain = qp.domain;
     if (of_dut) {
         const Place far = work.atomic ? sketch.far_word() : sketch.far(bytes);
-        return fmt::format(" {}{}", own_pieces(sketch, qp, work, bytes, one),
+        const std::vector<std::uint64_t> parts =
+            sketch.parts(bytes, one || work.atomic || work.immediate ? 1 : 3);
+        return fmt::format(" local={}{}",
+                           work.brings ? sketch.sinks(domain, parts)
+                                       : sketch.sources(domain, parts),
                            remote ? " remote=" + far.piece(bytes) : "");
     }
     // REQ-31: the tester may have to send the same bytes again, so nothing else writes to them.
@@ -178,11 +156,12 @@ void exchange_many(Sketch& sketch, const Qp& qp) {
     const std::uint64_t first = sketch.next_ids(count);
     const std::uint64_t last = first + count - 1;
     const bool of_dut = sketch.percent(60);
-    const std::string memory =
-        of_dut ? fmt::format("local=s{}[{} +{}] remote={}", qp.domain,
-                             sketch.source(qp.domain, bytes), bytes, sketch.far(bytes).piece(bytes))
-               : fmt::format("local=u[{} +{}] remote=t{}[{} +{}]", sketch.constant(bytes), bytes,
-                             qp.domain, sketch.target(qp.domain, bytes), bytes);
+    const std::uint64_t local = of_dut ? sketch.source(qp.domain, bytes) : sketch.constant(bytes);
+    const std::string memory = of_dut
+                                   ? fmt::format("local=s{}[{} +{}] remote={}", qp.domain, local,
+                                                 bytes, sketch.far(bytes).piece(bytes))
+                                   : fmt::format("local=u[{} +{}] remote=t{}[{} +{}]", local, bytes,
+                                                 qp.domain, sketch.target(qp.domain, bytes), bytes);
     const std::string_view side = of_dut ? "dut   " : "tester";
     sketch.say(fmt::format("{} post {}RDMA_WRITE id={}..{} {}", side, of(qp), first, last, memory));
     sketch.say(fmt::format("{} done {}send id={} within 60s", side, of(qp), last));
@@ -221,10 +200,11 @@ void begin_traffic(Sketch& sketch, const Qp& qp) {
     const std::string whose = qp.name.empty() ? std::string{} : fmt::format(" qp={}", qp.name);
     for (std::uint64_t i = 0; i < rules; ++i) {
         const std::string action = damage_of(sketch);
-        sketch.say(fmt::format("fault  {} when{} from={}{} p=0.{} first={}", action, whose,
-                               sketch.percent(50) ? "dut" : "tester", victims_of(sketch),
-                               1 + sketch.random().below(4),
-                               1 + sketch.random().below(kRetries / rules)));
+        const std::string_view from = sketch.percent(50) ? "dut" : "tester";
+        const std::string_view victims = victims_of(sketch);
+        const std::uint64_t tenths = 1 + sketch.random().below(4);
+        sketch.say(fmt::format("fault  {} when{} from={}{} p=0.{} first={}", action, whose, from,
+                               victims, tenths, 1 + sketch.random().below(kRetries / rules)));
     }
 }
 

@@ -215,19 +215,12 @@ void post_ud(Sketch& sketch, Qp& qp) {
     const std::uint64_t bytes =
         sketch.percent(30) ? most - sketch.random().below(5) : 1 + sketch.random().below(most);
     const std::uint64_t id = sketch.next_id();
-    const auto piece = [&](std::uint64_t of_it) {
-        return fmt::format("s{}[{} +{}]", qp.domain, sketch.source(qp.domain, of_it), of_it);
-    };
     const bool immediate = sketch.features().immediate && sketch.percent(30);
     const std::string_view rest = immediate ? "_WITH_IMM" : "";
     std::string expected = fmt::format("{}SEND_ONLY{} len={} srcqp=dut", expects(qp), rest, bytes);
-    std::string local = piece(bytes);
-    if (sketch.features().pieces && bytes > 1 && sketch.percent(40)) {
-        const std::uint64_t first = 1 + sketch.random().below(bytes - 1);
-        local = piece(first) + "," + piece(bytes - first); // the model looks at its data
-    } else {
-        expected += " data=" + local;
-    }
+    const std::vector<std::uint64_t> parts = sketch.parts(bytes, 3);
+    const std::string local = sketch.sources(qp.domain, parts);
+    if (parts.size() == 1) expected += " data=" + local; // of several the model looks at the data
     sketch.say(fmt::format("dut    post {}SEND{} id={} local={}{}", of(qp), rest, id, local,
                            immediate ? " imm=7" : ""));
     sketch.say(std::move(expected));

@@ -62,9 +62,9 @@ void add_through(Sketch& sketch, Qp& qp, const Window& window) {
     send_pending(sketch, qp);
     const std::uint64_t first = (8 - window.offset % 8) % 8;
     const std::uint64_t words = (window.bytes - first) / 8;
+    const std::uint64_t offset = first + 8 * sketch.random().below(words);
     sketch.say(fmt::format("{0}FETCH_ADD psn={1} va=w{2}+{3} rkey=w{2} add={4}", sends(qp), qp.psn,
-                           window.number, first + 8 * sketch.random().below(words),
-                           1 + sketch.random().below(1000)));
+                           window.number, offset, 1 + sketch.random().below(1000)));
     sketch.say(fmt::format("{}ATOMIC_ACKNOWLEDGE psn={}", expects(qp), qp.psn++));
     qp.unheard = 0;
 }
