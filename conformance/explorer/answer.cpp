@@ -283,13 +283,12 @@ void expect_done(Sketch& sketch, const Qp& qp, const Asked& asked, std::uint64_t
     sketch.say(fmt::format("dut    done {}send id={} within 10s", of(qp), asked.id));
 }
 
-// The first open request, as a right responder answers it. An ACK may cover
-// several messages.
+// The first open request, as a right responder answers it. An answer may cover several messages
+// before it.
 void answer_first(Sketch& sketch, Qp& qp) {
     Asked asked = qp.open.front();
     qp.open.pop_front();
     while (asked.kind == Asked::Kind::Message && !qp.open.empty() &&
-           qp.open.front().kind == Asked::Kind::Message &&
            sketch.percent(sketch.features().bursts ? 70 : 15)) {
         asked = qp.open.front();
         qp.open.pop_front();
@@ -383,6 +382,22 @@ void answer_part(Sketch& sketch, Qp& qp) {
     sketch.say(fmt::format("{}ACK psn={}", sends(qp), asked.first_psn + inside));
 }
 
+// RNR-08: each QP waits for itself.
+void refuse_elsewhere(Sketch& sketch, const Qp& qp) {
+    constexpr std::uint64_t short_wait = 18; // 5.12 ms
+    for (Qp& other : sketch.qps()) {
+        const bool able = &other != &qp && !other.dut_dead && !other.early &&
+                          other.talk != Talk::Peers && is_reliable(other.talk) &&
+                          !other.open.empty() && other.open.front().acknowledged == 0 &&
+                          other.rnr_retries == kForEver;
+        if (!able) continue;
+        await_request(sketch, other, other.open.front());
+        sketch.say(fmt::format("{}RNR_NAK psn={} timer={}", sends(other),
+                               other.open.front().first_psn,
+                               1 + sketch.random().below(short_wait)));
+    }
+}
+
 // RNR-08, RNR-15: not ready, for any request.
 void refuse_for_now(Sketch& sketch, Qp& qp) {
     constexpr std::uint64_t long_wait = 26; // 82 ms
@@ -391,7 +406,10 @@ void refuse_for_now(Sketch& sketch, Qp& qp) {
     const std::uint64_t timer = elsewhere ? long_wait : sketch.rnr_code();
     sketch.say(
         fmt::format("{}RNR_NAK psn={} timer={}", sends(qp), qp.open.front().first_psn, timer));
-    elsewhere ? post_elsewhere(sketch, qp) : meanwhile(sketch, qp);
+    if (elsewhere)
+        sketch.percent(50) ? post_elsewhere(sketch, qp) : refuse_elsewhere(sketch, qp);
+    else
+        meanwhile(sketch, qp);
     sketch.wait(4 * wire::rnr_time(static_cast<std::uint8_t>(timer)) + kWait);
 }
 

@@ -696,6 +696,12 @@ Illegal bad_order(Sketch& sketch, const Qp& qp) {
                                                       "RDMA_WRITE_MIDDLE", "RDMA_WRITE_LAST"};
     constexpr std::array<std::string_view, 4> intruders{"RDMA_WRITE_FIRST", "RDMA_WRITE_ONLY",
                                                         "SEND_MIDDLE", "SEND_LAST"};
+    constexpr std::array<std::string_view, 2> with_immediate{"SEND_LAST", "RDMA_WRITE_LAST"};
+    if (sketch.features().immediate && sketch.percent(15))
+        return {{fmt::format("{}_WITH_IMM psn={} imm=7", sketch.random().pick(with_immediate),
+                             qp.psn)}};
+    if (sketch.reach().windows && sketch.percent(15))
+        return {{fmt::format("SEND_LAST_WITH_INV psn={} ikey=abs:0x5A5A00", qp.psn)}};
     if (sketch.percent(50))
         return {{fmt::format("{} psn={}", sketch.random().pick(orphans), qp.psn)}};
     const std::string target = remote_of("f", qp.domain, 0);
@@ -753,6 +759,10 @@ Illegal bad_length(Sketch& sketch, const Qp& qp) {
         if (mtu < 1024) break; // its PSNs would be half of all
         return {{fmt::format("RDMA_READ_REQUEST psn={} {} dmalen=0x80000001", psn, target)}, false};
     case 5:
+        if (sketch.reach().atomic_write && qp.may_write && sketch.percent(50))
+            return {{fmt::format("ATOMIC_WRITE psn={} {} len=8", psn,
+                                 remote_of("f", qp.domain, 1 + sketch.random().below(7)))},
+                    false};
         if (sketch.reach().atomics)
             return {{fmt::format("FETCH_ADD psn={} {} add=1", psn, remote_of("f", qp.domain, 4))},
                     false};

@@ -217,15 +217,23 @@ void write_solicited(Sketch& sketch, Qp& qp) {
     sketch.say(fmt::format("{}ACK psn={}", expects(qp), qp.psn++));
 }
 
+bool may_arm(Sketch& sketch, const Qp& qp) {
+    return qp.notices && !qp.dead && qp.known && !others_wait(sketch, qp);
+}
+
+void arm(Sketch& sketch, Qp& qp, bool solicited) {
+    send_pending(sketch, qp);
+    sketch.wait(kSent);
+    sketch.say(fmt::format("dut    arm {}{}", queue_of(qp), solicited ? " solicited" : ""));
+}
+
 // N-26: an armed queue tells of a completion once, and one that is armed for solicited ones of
 // those alone.
 void use_notices(Sketch& sketch, Qp& qp) {
-    if (!qp.notices || qp.dead || !qp.known || others_wait(sketch, qp)) return;
+    if (!may_arm(sketch, qp)) return;
     const std::string queue = queue_of(qp);
     const bool solicited = sketch.percent(50);
-    send_pending(sketch, qp);
-    sketch.wait(kSent);
-    sketch.say(fmt::format("dut    arm {}{}", queue, solicited ? " solicited" : ""));
+    arm(sketch, qp, solicited);
     if (solicited) {
         repeat_solicited(sketch, qp);
         write_solicited(sketch, qp);

@@ -13,6 +13,8 @@ void greet(Sketch& sketch, Qp& /*qp*/) {
                                                      "CM_DREP", "CM_APR", "CM_SIDR_REP"};
     constexpr std::array<std::string_view, 4> damages{"qkey=0x1234", "icrc=bad",
                                                       "mad.baseversion=2", "len=100"};
+    constexpr std::array<std::string_view, 4> forms{"mad.classversion=1", "mad.classversion=3",
+                                                    "mad.baseversion=2", "qkey=0x1234"};
     sim::Random& random = sketch.random();
     const std::uint64_t transaction = random.next();
     const auto message = [&](std::string_view kind) {
@@ -20,7 +22,7 @@ void greet(Sketch& sketch, Qp& /*qp*/) {
     };
     std::uint64_t mine = 1 + (random.next() >> 32);
     sketch.pass(kSilence);
-    switch (random.below(6)) {
+    switch (random.below(7)) {
     case 0: return sketch.say(message(random.pick(strays)));
     case 1: // a connection that it does not know
         sketch.say(message("CM_DREQ") + fmt::format(" cm.localcommid={} cm.remotecommid={}", mine,
@@ -33,6 +35,9 @@ void greet(Sketch& sketch, Qp& /*qp*/) {
             mine, transaction));
     case 2: return sketch.say(message("CM_SIDR_REQ") + fmt::format(" cm.requestid={}", mine));
     case 3: return sketch.say(message("CM_REQ") + fmt::format(" {}", random.pick(damages)));
+    case 4: // N-31, CM-11: no end of a connection, in a form that it does not know
+        sketch.say(message("CM_DREQ") + fmt::format(" {}", random.pick(forms)));
+        return sketch.say(fmt::format("no CM_DREP mad.transactionid=0x{:X}", transaction));
     default: break;
     }
     std::string line = message("CM_REQ") + fmt::format(" cm.localcommid={}", mine);

@@ -52,6 +52,9 @@ void ask_legally(Sketch& sketch, Qp& qp);
 // The next request of the tester is a READ or an atomic, of which the device keeps a limited
 // number.
 void make_room_for_read(Sketch& sketch, Qp& qp);
+// Whether the QP has a completion queue of its own, in which nothing else may come.
+bool may_arm(Sketch& sketch, const Qp& qp);
+void arm(Sketch& sketch, Qp& qp, bool solicited);
 // A SEND of one packet that the device acknowledges and completes; it is known that it does.
 void send_small(Sketch& sketch, Qp& qp, bool solicited);
 // The same of any message, which may have met a gap or RNR before.

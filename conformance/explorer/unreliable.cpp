@@ -183,9 +183,14 @@ void send_ud(Sketch& sketch, Qp& qp) {
     const std::uint64_t from = sketch.constant(bytes);
     const bool immediate = sketch.features().immediate && sketch.percent(30);
     // Just large enough, or for any.
-    const Sink sink =
-        post_receive(sketch, qp, kGrhBytes + (sketch.percent(50) ? bytes : sketch.mtu()));
+    const bool exact = sketch.percent(50);
+    const Sink sink = post_receive(sketch, qp, kGrhBytes + (exact ? bytes : sketch.mtu()));
     const std::string key = fmt::format(" qkey=0x{:X}", qp.queue_key);
+    if (exact && bytes < sketch.mtu() && sketch.percent(20)) { // it takes none that is too long
+        const std::uint64_t over = 1 + sketch.random().below(sketch.mtu() - bytes);
+        sketch.say(
+            fmt::format("{}SEND_ONLY psn={} len={}{}", sends(qp), qp.psn, bytes + over, key));
+    }
     if (sketch.features().dropped && sketch.percent(30)) {
         const bool changed = qp.old_queue_key != qp.queue_key && sketch.percent(50);
         const std::uint32_t wrong =

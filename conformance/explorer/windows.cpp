@@ -57,14 +57,23 @@ std::string request(const Qp& qp, const Window& window, bool write, std::uint64_
 }
 
 // ATM-02: the address counts, not where the window begins.
-void add_through(Sketch& sketch, Qp& qp, const Window& window) {
-    make_room_for_read(sketch, qp);
-    send_pending(sketch, qp);
+std::string addition(Sketch& sketch, const Qp& qp, const Window& window) {
     const std::uint64_t first = (8 - window.offset % 8) % 8;
     const std::uint64_t words = (window.bytes - first) / 8;
     const std::uint64_t offset = first + 8 * sketch.random().below(words);
-    sketch.say(fmt::format("{0}FETCH_ADD psn={1} va=w{2}+{3} rkey=w{2} add={4}", sends(qp), qp.psn,
-                           window.number, offset, 1 + sketch.random().below(1000)));
+    return fmt::format("{0}FETCH_ADD psn={1} va=w{2}+{3} rkey=w{2} add={4}", sends(qp), qp.psn,
+                       window.number, offset, 1 + sketch.random().below(1000));
+}
+
+// One that its rights allow.
+std::string some_request(Sketch& sketch, const Qp& qp, const Window& window) {
+    return window.atomics ? addition(sketch, qp, window) : request(qp, window, window.writes, 0, 8);
+}
+
+void add_through(Sketch& sketch, Qp& qp, const Window& window) {
+    make_room_for_read(sketch, qp);
+    send_pending(sketch, qp);
+    sketch.say(addition(sketch, qp, window));
     sketch.say(fmt::format("{}ATOMIC_ACKNOWLEDGE psn={}", expects(qp), qp.psn++));
     qp.unheard = 0;
 }
@@ -158,6 +167,12 @@ bool invalidate(Sketch& sketch, Qp& qp, const Window& window) {
     const std::int64_t last = qp.psn + packets - 1;
     std::string line = fmt::format("{}SEND_{}WITH_INV psn={} ikey=w{} len={} ackreq", sends(qp),
                                    packets == 1 ? "ONLY_" : "", qp.psn, window.number, bytes);
+    // BTH-13: it solicits as any SEND does.
+    const bool told = may_arm(sketch, qp) && sketch.percent(70);
+    if (told) {
+        line += " se";
+        arm(sketch, qp, true);
+    }
     const bool unready = sketch.features().unready && packets == 1 && sketch.percent(40);
     if (unready) {
         sketch.say(line);
@@ -166,6 +181,7 @@ bool invalidate(Sketch& sketch, Qp& qp, const Window& window) {
     sketch.say(receive);
     sketch.say(unready ? line + " after rnr(timer)" : line);
     sketch.say(fmt::format("{}ACK psn={}", expects(qp), last));
+    if (told) sketch.say(fmt::format("dut    notified {}", queue_of(qp)));
     sketch.say(fmt::format("dut    done {}recv id={}", of(qp), id));
     sketch.count(bytes);
     qp.psn += packets;
@@ -206,10 +222,10 @@ bool invalidate_both(Sketch& sketch, Qp& qp, const Window& first, const Window& 
 bool use_in_another_domain(Sketch& sketch, const Window& window) {
     const auto stranger = std::ranges::find_if(sketch.qps(), [](const Qp& one) {
         return one.domain != 1 && one.talk == Talk::TesterAsks && one.known && !one.dead &&
-               !one.early && one.may_read && one.may_write && one.pending.empty();
+               !one.early && one.may_read && one.may_write && one.may_atomic && one.pending.empty();
     });
     if (stranger == sketch.qps().end()) return false;
-    sketch.say(request(*stranger, window, window.writes, 0, 8));
+    sketch.say(some_request(sketch, *stranger, window));
     ends(sketch, *stranger);
     return true;
 }
@@ -235,7 +251,7 @@ bool use_on_another(Sketch& sketch, const Qp& owner, const Window& window) {
         ends(sketch, *other);
         return true;
     }
-    sketch.say(request(*other, window, window.writes, 0, 8));
+    sketch.say(some_request(sketch, *other, window));
     ends(sketch, *other);
     return true;
 }
@@ -270,7 +286,7 @@ void use_window(Sketch& sketch, Qp& qp) {
         repeat_invalidation(sketch, qp);
         if (other && !both) use(sketch, qp, *other); // KEY-07
         const Window& closed = both && sketch.percent(50) ? *other : window;
-        sketch.say(request(qp, closed, closed.writes, 0, 8));
+        sketch.say(some_request(sketch, qp, closed));
     } else {
         misuse(sketch, qp, window);
     }

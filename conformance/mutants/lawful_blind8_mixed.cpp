@@ -702,7 +702,6 @@ constexpr std::array kDevices{
            .rule = "BTH-15",
            .description = "Responses carry MigReq 0 and requests what is set; frames of up to 128 "
                           "bytes have a right UDP checksum and longer ones none.",
-           .lacks = "apm",
            .make_filter =
                make_chain<ChecksumOfShortFrames, EditsOutbound<responses_without_mig_req>>},
     // CNP-07: marks on responses: "record". CNP-04: "interval is vendor configuration". CNP-11:
