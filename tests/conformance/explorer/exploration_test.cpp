@@ -218,7 +218,7 @@ TEST_CASE("explorer: a request with a part of its answer is not refused", "[expl
 TEST_CASE("explorer: a finding is a script that fails on the defect and passes on a right device",
           "[explorer][mutants]") {
     VirtualTestbed device(engine_of(*mutants::find("duplicate_send_executed_again")));
-    Exploration exploration = exploring(device, 700, 400);
+    Exploration exploration = exploring(device, 720, 400);
     const auto found = exploration.next();
     REQUIRE(found.has_value());
     INFO(found->text);
