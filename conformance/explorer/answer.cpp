@@ -402,14 +402,17 @@ void refuse_elsewhere(Sketch& sketch, const Qp& qp) {
 void refuse_for_now(Sketch& sketch, Qp& qp) {
     constexpr std::uint64_t long_wait = 26; // 82 ms
     const bool others = sketch.features().meanwhile && sketch.qps().size() > 1;
-    const bool elsewhere = others && sketch.percent(20);
+    const bool elsewhere = others && sketch.percent(35);
+    const bool before = elsewhere && sketch.percent(30);
     const std::uint64_t timer = elsewhere ? long_wait : sketch.rnr_code();
+    if (before) refuse_elsewhere(sketch, qp);
     sketch.say(
         fmt::format("{}RNR_NAK psn={} timer={}", sends(qp), qp.open.front().first_psn, timer));
-    if (elsewhere)
-        sketch.percent(50) ? post_elsewhere(sketch, qp) : refuse_elsewhere(sketch, qp);
-    else
+    if (!elsewhere) {
         meanwhile(sketch, qp);
+    } else if (!before) {
+        sketch.percent(50) ? post_elsewhere(sketch, qp) : refuse_elsewhere(sketch, qp);
+    }
     sketch.wait(4 * wire::rnr_time(static_cast<std::uint8_t>(timer)) + kWait);
 }
 
