@@ -335,6 +335,13 @@ void Completions::failed(const Polled& polled, const Evidence& evidence, bool so
                 fmt::format("it must retry {} times, {} RNR NAKs came", retries, refused));
         }
     }
+    const bool tired = status == RetryExcErr || status == RnrRetryExcErr;
+    if (tired && setting_.timed() && !evidence.odd && evidence.answered.holds(work)) {
+        wrong_status(polled, work.asks_for_response() ? "REQ-34" : "REQ-03",
+                     "it is answered, and must complete with success");
+        found_.back().kind = rules::FindingClass::Absence;
+        return;
+    }
     given_up(polled, evidence);
     const bool local = status == LocLenErr || status == LocQpOpErr || status == LocProtErr ||
                        status == LocAccessErr || status == BadRespErr || status == MwBindErr;
@@ -362,6 +369,28 @@ void Completions::refused(const Polled& polled, const Evidence::Nak& nak) {
         polled, "REQ-16",
         fmt::format("status must be {}, as the NAK says", wire::name_of(*status_of(nak.syndrome))));
     found_.back().packets.push_back(nak.packet);
+}
+
+void Completions::missing_success(const Qp& qp, const Evidence& evidence) {
+    const bool works = qp.state == wire::QpState::Rts && qp.sends_failed == 0 &&
+                       qp.receives_failed == 0 &&
+                       qp.reported.value_or(wire::QpState::Rts) == wire::QpState::Rts;
+    if (qp.lives > 1 || !works || evidence.odd || evidence.uncertain || lossy(qp.send_cq)) return;
+    if (!emptied_after(qp.send_cq, evidence.answered.at)) return;
+    const auto open = std::ranges::find_if(qp.sends, [&](const SendWork& one) {
+        const bool tells = one.signaled && !one.silence_open;
+        return tells && !one.polled && evidence.answered.holds(one);
+    });
+    if (open == qp.sends.end()) return;
+    found_.push_back(
+        {.rule = open->asks_for_response() ? "REQ-34" : "REQ-03",
+         .level = rules::Level::Must,
+         .kind = rules::FindingClass::Absence,
+         .field = "completion",
+         .allowed = fmt::format("id={} must complete: it is answered", open->request.id),
+         .measured = "no completion of the request",
+         .packets = {},
+         .may_come = true});
 }
 
 void Completions::missing_failure(const Qp& qp, const Evidence& evidence) {

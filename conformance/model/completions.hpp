@@ -46,6 +46,16 @@ struct Evidence {
         std::uint64_t number = 0; // among the responses
         std::size_t packet = 0;   // in CaseResult::packets
     };
+    // The requests that are answered by what the QP had no reason to drop.
+    struct Answered {
+        std::int64_t end = 0; // the PSN after them
+        wire::Instant at;     // when the newest of these answers came
+
+        [[nodiscard]] bool holds(const SendWork& work) const {
+            return work.packets > 0 && work.last_psn() < end;
+        }
+    };
+    Answered answered;
     std::uint64_t responses = 0; // of any kind
     std::vector<Nak> naks;       // RNR NAKs and fatal NAKs
     bool odd = false;            // one that no responder sends
@@ -72,6 +82,8 @@ class Completions {
     void sent(const Polled& polled, const Evidence& evidence, bool response_arrived);
     // A send request completed with an error.
     void failed(const Polled& polled, const Evidence& evidence, bool sound_pieces);
+    // A request that is answered, of a QP that works.
+    void missing_success(const Qp& qp, const Evidence& evidence);
     // The request that a fatal NAK of the tester names.
     void missing_failure(const Qp& qp, const Evidence& evidence);
     // At the end of the story: what is missing. `ended`: since when the QP is surely in ERR.

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <vector>
 
@@ -24,7 +25,8 @@ class RequesterView {
     // A request of the device.
     void sent(const Qp& qp, const Packet& packet);
     // A response of the tester that reaches the QP. `clear`: the QP has no choice but to take it.
-    void response(Qp& qp, const Packet& packet, bool clear);
+    // `timer`: its ACK timer, if that can expire.
+    void response(Qp& qp, const Packet& packet, bool clear, std::optional<wire::Duration> timer);
     // The model does not know whether the QP took a response.
     void loosen() { evidence_.uncertain = true; }
     // Whether all of the response came that the request waits for, in packets of the right lengths
@@ -44,6 +46,8 @@ class RequesterView {
     };
 
     void note_response(const Qp& qp, const Packet& packet, std::int64_t psn, bool clear);
+    void note_answered(const Qp& qp, const Packet& packet, std::int64_t psn);
+    void ask_again(const SendWork& work);
 
     Registered& memory_;
     Counters& counters_;
@@ -51,7 +55,10 @@ class RequesterView {
     std::map<std::int64_t, Arrived> arrived_; // by PSN
     std::set<std::int64_t> read_responses_;   // PSNs of those that came
     Evidence evidence_;
-    std::int64_t next_sent_ = 0; // the PSN after all that the device sent
+    std::int64_t next_sent_ = 0;      // the PSN after all that the device sent
+    std::int64_t on_wire_ = 0;        // the PSN after what it sent last; a NAK takes it back
+    std::size_t unanswered_ = 0;      // of the QP's sends: the first one
+    std::uint32_t whole_answers_ = 0; // messages that are answered
     wire::Instant last_sent_;
     wire::Instant answered_unseen_at_; // Evidence::answered_unseen
 };

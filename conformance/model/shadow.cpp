@@ -258,7 +258,8 @@ void Shadow::from_tester(Qp& qp, const Packet& packet) {
     if (!taken || packet.packet->info().operation == wire::Operation::Cnp) return;
     if (packet.packet->info().invalidates()) memory_.unsettle(packet.packet->ieth.rkey);
     if (packet.packet->info().response()) {
-        views.requester->response(qp, packet, is_clear(story_, packet, qp));
+        views.requester->response(qp, packet, is_clear(story_, packet, qp),
+                                  story_.setting.ack_timeout(qp.attributes.timeout));
     } else {
         views.responder->request(qp, packet);
     }
@@ -504,8 +505,10 @@ void Shadow::missing() {
         const ResponderView& view = *views_of(qp).responder;
         if (const auto ended = view.ended_at()) completions_.missing_flush(qp, *ended);
         view.overdue(qp, found_);
-        completions_.missing_failure(qp, views_of(qp).requester->evidence());
-        causes_.judge(qp, view, views_of(qp).requester->evidence(),
+        const Evidence& evidence = views_of(qp).requester->evidence();
+        if (!view.ended_at()) completions_.missing_success(qp, evidence);
+        completions_.missing_failure(qp, evidence);
+        causes_.judge(qp, view, evidence,
                       completions_.lossy(qp.send_cq) || completions_.lossy(qp.recv_cq));
         if (const auto lost = view.unreported(qp)) {
             completions_.missing_receive(qp, lost->message, lost->acknowledged);

@@ -213,6 +213,89 @@ TEST_CASE("completions: an acknowledged message completes its receive", "[model]
     CHECK(all.found() == "");
 }
 
+namespace {
+
+// Two requests of the device, of which the tester answers up to a PSN.
+OwnerScene two_requests(wire::WrOpcode second) {
+    OwnerScene scene;
+    scene.bring_to(wire::QpState::Rts);
+    scene.post(wire::WrOpcode::Send, 1, 0, 4);
+    scene.post(second, 2, 4, 4);
+    scene.heard("SEND_ONLY", 0, OwnerScene::data(4));
+    const bool read = second == wire::WrOpcode::RdmaRead;
+    scene.heard(read ? "RDMA_READ_REQUEST" : "SEND_ONLY", 1,
+                read ? std::vector<std::byte>{} : OwnerScene::data(4),
+                [](wire::Packet& packet) { packet.reth.dma_length = 4; });
+    return scene;
+}
+
+void answer(OwnerScene& scene, std::string_view opcode, std::int64_t psn, std::uint32_t msn) {
+    const bool data = opcode != "ACKNOWLEDGE";
+    scene.sent(opcode, psn, data ? OwnerScene::data(4) : std::vector<std::byte>{},
+               [=](wire::Packet& packet) { packet.aeth.msn = {msn}; });
+}
+
+} // namespace
+
+TEST_CASE("completions: a request that is answered completes", "[model][REQ-03][REQ-34]") {
+    const auto found = [](OwnerScene scene, const std::vector<dut::Completion>& completions) {
+        for (const dut::Completion& one : completions)
+            scene.polled(one);
+        scene.polled_nothing();
+        return scene.found();
+    };
+    OwnerScene both = two_requests(wire::WrOpcode::Send);
+    answer(both, "ACKNOWLEDGE", 1, 2);
+    CHECK(found(both, {send_done(1), send_done(2)}) == "");
+    CHECK(found(both, {send_done(1)}) == "REQ-03 completion");
+    CHECK(found(both, {}) == "REQ-03 completion");
+    OwnerScene first = two_requests(wire::WrOpcode::Send);
+    answer(first, "ACKNOWLEDGE", 0, 1);
+    CHECK(found(first, {}) == "REQ-03 completion");
+    CHECK(found(first, {send_done(1)}) == "");
+    OwnerScene odd = two_requests(wire::WrOpcode::Send);
+    answer(odd, "ACKNOWLEDGE", 1, 5); // REQ-05: by its MSN it answers something else
+    CHECK(found(odd, {}) == "");
+    OwnerScene refused = two_requests(wire::WrOpcode::Send);
+    refused.sent("ACKNOWLEDGE", 1, {}, [](wire::Packet& packet) {
+        packet.aeth.syndrome = wire::Syndrome::nak(wire::NakCode::PsnSequence);
+        packet.aeth.msn = {1};
+    });
+    answer(refused, "ACKNOWLEDGE", 1, 2); // REQ-18: of what it has yet to send again
+    CHECK(found(refused, {send_done(1)}) == "");
+    // The response of a READ also answers the SEND before it.
+    OwnerScene read = two_requests(wire::WrOpcode::RdmaRead);
+    answer(read, "RDMA_READ_RESPONSE_ONLY", 1, 2);
+    dut::Completion done = send_done(2);
+    done.opcode = wire::WcOpcode::RdmaRead;
+    done.byte_len = 4;
+    CHECK(found(read, {send_done(1), done}) == "");
+    CHECK(found(read, {send_done(1)}) == "REQ-34 completion");
+    CHECK(found(read, {}) == "REQ-03 completion");
+    OwnerScene acknowledged = two_requests(wire::WrOpcode::RdmaRead);
+    answer(acknowledged, "ACKNOWLEDGE", 1, 2); // REQ-20: no answer to a READ
+    CHECK(found(acknowledged, {}) == "");
+}
+
+TEST_CASE("completions: no QP gives up a request that is answered", "[model][REQ-03][REQ-34]") {
+    const auto found = [](OwnerScene scene, std::uint64_t id) {
+        dut::Completion failed = send_done(id);
+        failed.status = wire::WcStatus::RetryExcErr;
+        scene.polled(failed);
+        return scene.found();
+    };
+    OwnerScene scene = two_requests(wire::WrOpcode::Send);
+    CHECK(found(scene, 1) == "");
+    answer(scene, "ACKNOWLEDGE", 0, 1);
+    CHECK(found(scene, 1) == "REQ-03 completion");
+    OwnerScene late = two_requests(wire::WrOpcode::Send);
+    late.call(dut::QpModify{.qp = OwnerScene::qp, .attributes = {.timeout = std::uint8_t{12}}},
+              dut::Done{});
+    late.now += std::chrono::milliseconds(20); // its timer, of 17 ms, may have expired
+    answer(late, "ACKNOWLEDGE", 0, 1);
+    CHECK(found(late, 1) == "");
+}
+
 TEST_CASE("completions: a QP that failed flushes both queues", "[model][STA-07]") {
     OwnerScene scene;
     scene.receive(1, 0, 16);
