@@ -376,7 +376,7 @@ void Completions::missing_success(const Qp& qp, const Evidence& evidence) {
                        qp.receives_failed == 0 &&
                        qp.reported.value_or(wire::QpState::Rts) == wire::QpState::Rts;
     if (qp.lives > 1 || !works || evidence.odd || evidence.uncertain || lossy(qp.send_cq)) return;
-    if (!emptied_after(qp.send_cq, evidence.answered.at)) return;
+    if (!emptied_after(qp.send_cq, evidence.answered.at())) return;
     const auto open = std::ranges::find_if(qp.sends, [&](const SendWork& one) {
         const bool tells = one.signaled && !one.silence_open;
         return tells && !one.polled && evidence.answered.holds(one);

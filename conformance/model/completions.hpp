@@ -12,6 +12,7 @@
 #include <set>
 #include <vector>
 
+#include "conformance/model/answered.hpp"
 #include "conformance/model/deviation.hpp"
 #include "conformance/model/posted.hpp"
 #include "conformance/model/story.hpp"
@@ -45,15 +46,6 @@ struct Evidence {
         wire::Duration quiet{0};  // how long before it the newest request was sent
         std::uint64_t number = 0; // among the responses
         std::size_t packet = 0;   // in CaseResult::packets
-    };
-    // The requests that are answered by what the QP had no reason to drop.
-    struct Answered {
-        std::int64_t end = 0; // the PSN after them
-        wire::Instant at;     // when the newest of these answers came
-
-        [[nodiscard]] bool holds(const SendWork& work) const {
-            return work.packets > 0 && work.last_psn() < end;
-        }
     };
     Answered answered;
     std::uint64_t responses = 0; // of any kind

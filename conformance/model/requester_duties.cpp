@@ -131,6 +131,7 @@ void RequesterDuties::sent(const Packet& packet) {
     const SendWork* work = work_at(*qp, psn);
     if (work == nullptr) return; // requester.cpp tells it
     check_drained(packet, *qp, state, psn);
+    state.answered.sent(*qp, packet, psn);
     const std::int64_t after = work->asks_for_data() ? work->last_psn() + 1 : psn + 1;
     PacketLog log(log_, packet.number, qp->qpn);
     check_restart(log, state, *qp, psn, packet.at.latest);
@@ -313,8 +314,12 @@ void RequesterDuties::take(const Packet& packet) {
                        kind == AckKind::Ack && answer.body.empty() && psn < state.next_sent;
     // An ACK behind a READ or atomic does not answer that (REQ-20, N-11).
     const bool behind_read = state.first_read && psn >= *state.first_read;
-    if (plain && !behind_read && psn >= state.acknowledged) {
-        state.acknowledged = psn + 1;
+    if (is_clear(story_, packet, *qp)) {
+        state.answered.take(*qp, packet, psn, story_.setting.ack_timeout(qp->attributes.timeout));
+    }
+    const std::int64_t known = plain && !behind_read ? psn + 1 : state.answered.end();
+    if (known > state.acknowledged) {
+        state.acknowledged = known;
         state.acknowledged_at = packet.at.latest;
         state.sent_before_ack = state.last_sent;
     }

@@ -14,6 +14,7 @@
 #include <set>
 #include <vector>
 
+#include "conformance/model/answered.hpp"
 #include "conformance/model/deviation_log.hpp"
 #include "conformance/model/posted.hpp"
 #include "conformance/model/story.hpp"
@@ -57,7 +58,8 @@ class RequesterDuties {
         std::optional<std::int64_t> missing;
         std::optional<std::int64_t> first_read; // the first that no ACK answers
         std::int64_t may_be_acknowledged = 0;   // the PSN after all that any answer names
-        std::int64_t acknowledged = 0;          // that a plain answer acknowledges
+        Answered answered;
+        std::int64_t acknowledged = 0; // the PSN after all that is answered for certain
         wire::Instant acknowledged_at;
         wire::Instant sent_before_ack; // the newest request before that answer
         std::int64_t asked = 0;        // the PSN after the last that a packet asks an answer for

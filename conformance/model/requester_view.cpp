@@ -25,20 +25,6 @@ std::vector<std::byte> bytes_for(const SendWork& work, const wire::Packet& packe
     return bytes;
 }
 
-wire::Operation operation_of(const SendWork& work) {
-    using enum wire::WrOpcode;
-    const bool atomic =
-        work.request.opcode == AtomicCmpAndSwp || work.request.opcode == AtomicFetchAndAdd;
-    return atomic ? wire::Operation::AtomicAcknowledge : wire::Operation::RdmaReadResponse;
-}
-
-// Of the response with this PSN.
-std::uint64_t bytes_expected(const SendWork& work, std::int64_t psn, wire::Mtu mtu) {
-    if (work.request.opcode != wire::WrOpcode::RdmaRead) return kAtomicBytes;
-    const std::uint64_t full = wire::bytes_of(mtu);
-    return std::min(full, work.bytes - static_cast<std::uint64_t>(psn - work.first) * full);
-}
-
 } // namespace
 
 // An answer that a request met on its way may have come to a requester that had it in its queue.
@@ -46,52 +32,10 @@ void RequesterView::sent(const Qp& qp, const Packet& packet) {
     constexpr wire::Duration most = std::chrono::milliseconds(1);
     const std::int64_t psn = qp.own_psn(packet.packet->bth.psn, next_sent_);
     next_sent_ = std::max(next_sent_, psn + 1);
-    const wire::Packet& request = *packet.packet;
-    const bool read = request.info().operation == wire::Operation::RdmaReadRequest;
-    on_wire_ = psn + (read ? wire::packets_of(request.reth.dma_length, qp.mtu()) : 1);
+    evidence_.answered.sent(qp, packet, psn);
     last_sent_ = packet.at.latest;
     if (evidence_.answered_unseen < next_sent_ && last_sent_ - answered_unseen_at_ <= most)
         evidence_.acknowledged = std::max(evidence_.acknowledged, evidence_.answered_unseen);
-}
-
-// REQ-08, REQ-09: an answer behind it makes the QP ask for its own again, or give up.
-void RequesterView::ask_again(const SendWork& work) {
-    on_wire_ = std::min(on_wire_, std::max(evidence_.answered.end, work.first));
-}
-
-// REQ-03: what it has no reason to drop.
-void RequesterView::note_answered(const Qp& qp, const Packet& packet, std::int64_t psn) {
-    const wire::Packet& answer = *packet.packet;
-    const bool has_aeth = answer.headers.has(wire::Header::Aeth);
-    if (has_aeth && answer.aeth.syndrome.kind() != wire::AckKind::Ack) {
-        on_wire_ = std::min(on_wire_, psn);
-        return;
-    }
-    if (psn < evidence_.answered.end) return;
-    // What is before the packet that it answers, and what that belongs to.
-    std::size_t work = unanswered_;
-    std::uint32_t messages = whole_answers_;
-    for (; work < qp.sends.size() && qp.sends[work].first + qp.sends[work].packets <= psn; ++work) {
-        if (qp.sends[work].asks_for_response()) return ask_again(qp.sends[work]);
-        messages += qp.sends[work].packets > 0 ? 1 : 0;
-    }
-    if (work == qp.sends.size()) return;
-    const SendWork& named = qp.sends[work];
-    const bool data = answer.info().operation != wire::Operation::Acknowledge;
-    if (psn < named.first || data != named.asks_for_response()) return;
-    const bool read = named.asks_for_data() && named.request.opcode == wire::WrOpcode::RdmaRead;
-    if (psn >= on_wire_) return;
-    if (data && psn != std::max(evidence_.answered.end, named.first)) return ask_again(named);
-    if (data && answer.info().operation != operation_of(named)) return;
-    if (read && answer.payload().size() != bytes_expected(named, psn, qp.mtu())) return;
-    const bool last = psn == named.last_psn();
-    if (has_aeth && answer.aeth.msn.value != ((messages + (last ? 1 : 0)) & wire::kMask24)) {
-        // ACK-07: of a READ the first response may count it as well.
-        if (!read || answer.aeth.msn.value != ((messages + 1) & wire::kMask24)) return;
-    }
-    evidence_.answered = {.end = psn + 1, .at = packet.at.latest};
-    unanswered_ = last ? work + 1 : work;
-    whole_answers_ = messages + (last ? 1 : 0);
 }
 
 void RequesterView::note_response(const Qp& qp, const Packet& packet, std::int64_t psn,
@@ -141,9 +85,7 @@ void RequesterView::response(Qp& qp, const Packet& packet, bool clear,
     const std::int64_t end = qp.sends.back().first + qp.sends.back().packets;
     const std::int64_t psn = qp.own_psn(packet.packet->bth.psn, end);
     note_response(qp, packet, psn, clear);
-    // After its last try a QP may have given up.
-    const bool in_time = !timer || packet.at.latest - last_sent_ < *timer;
-    if (clear && in_time) note_answered(qp, packet, psn);
+    if (clear) evidence_.answered.take(qp, packet, psn, timer);
     // REQ-18: what names a request that was not sent acknowledges nothing.
     const auto behind = std::ranges::upper_bound(qp.sends, psn, {}, &SendWork::first);
     const bool was_sent = behind != qp.sends.begin() && std::prev(behind)->first < next_sent_;

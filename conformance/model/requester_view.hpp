@@ -46,8 +46,6 @@ class RequesterView {
     };
 
     void note_response(const Qp& qp, const Packet& packet, std::int64_t psn, bool clear);
-    void note_answered(const Qp& qp, const Packet& packet, std::int64_t psn);
-    void ask_again(const SendWork& work);
 
     Registered& memory_;
     Counters& counters_;
@@ -55,10 +53,7 @@ class RequesterView {
     std::map<std::int64_t, Arrived> arrived_; // by PSN
     std::set<std::int64_t> read_responses_;   // PSNs of those that came
     Evidence evidence_;
-    std::int64_t next_sent_ = 0;      // the PSN after all that the device sent
-    std::int64_t on_wire_ = 0;        // the PSN after what it sent last; a NAK takes it back
-    std::size_t unanswered_ = 0;      // of the QP's sends: the first one
-    std::uint32_t whole_answers_ = 0; // messages that are answered
+    std::int64_t next_sent_ = 0; // the PSN after all that the device sent
     wire::Instant last_sent_;
     wire::Instant answered_unseen_at_; // Evidence::answered_unseen
 };
