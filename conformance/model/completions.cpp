@@ -340,6 +340,7 @@ void Completions::failed(const Polled& polled, const Evidence& evidence, bool so
         wrong_status(polled, work.asks_for_response() ? "REQ-34" : "REQ-03",
                      "it is answered, and must complete with success");
         found_.back().kind = rules::FindingClass::Absence;
+        found_.back().level = level_of_answers();
         return;
     }
     given_up(polled, evidence);
@@ -371,6 +372,11 @@ void Completions::refused(const Polled& polled, const Evidence::Nak& nak) {
     found_.back().packets.push_back(nak.packet);
 }
 
+// N-05: whether it takes frames with a tag is a SHOULD.
+rules::Level Completions::level_of_answers() const {
+    return setting_.vlan ? rules::Level::Should : rules::Level::Must;
+}
+
 void Completions::missing_success(const Qp& qp, const Evidence& evidence) {
     const bool works = qp.state == wire::QpState::Rts && qp.sends_failed == 0 &&
                        qp.receives_failed == 0 &&
@@ -384,7 +390,7 @@ void Completions::missing_success(const Qp& qp, const Evidence& evidence) {
     if (open == qp.sends.end()) return;
     found_.push_back(
         {.rule = open->asks_for_response() ? "REQ-34" : "REQ-03",
-         .level = rules::Level::Must,
+         .level = level_of_answers(),
          .kind = rules::FindingClass::Absence,
          .field = "completion",
          .allowed = fmt::format("id={} must complete: it is answered", open->request.id),

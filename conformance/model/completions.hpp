@@ -103,6 +103,8 @@ class Completions {
     // The status is not that of the NAK that refused the request.
     void refused(const Polled& polled, const Evidence::Nak& nak);
     void wrong_status(const Polled& polled, std::string rule, std::string allowed);
+    // Of what an answer of the tester brings about.
+    [[nodiscard]] rules::Level level_of_answers() const;
 
     const Setting& setting_;
     Posted& posted_;
