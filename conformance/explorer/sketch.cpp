@@ -3,10 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <limits>
-#include <ranges>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "conformance/explorer/dialogue.hpp"
 
@@ -423,18 +421,22 @@ std::vector<std::uint64_t> Sketch::parts(std::uint64_t bytes, std::uint64_t most
     return parts;
 }
 
+std::string Sketch::pieces(std::string_view region, std::span<const std::uint64_t> parts,
+                           const std::function<std::uint64_t(std::uint64_t)>& place) {
+    std::string text;
+    for (const std::uint64_t part : parts)
+        text += fmt::format("{}{}[{} +{}]", text.empty() ? "" : ",", region, place(part), part);
+    return text;
+}
+
 std::string Sketch::sources(std::uint32_t domain, std::span<const std::uint64_t> parts) {
-    const auto name = [&](std::uint64_t part) {
-        return fmt::format("s{}[{} +{}]", domain, source(domain, part), part);
-    };
-    return fmt::format("{}", fmt::join(parts | std::views::transform(name), ","));
+    return pieces(fmt::format("s{}", domain), parts,
+                  [&](std::uint64_t part) { return source(domain, part); });
 }
 
 std::string Sketch::sinks(std::uint32_t domain, std::span<const std::uint64_t> parts) {
-    const auto name = [&](std::uint64_t part) {
-        return fmt::format("k{}[{} +{}]", domain, sink(domain, part), part);
-    };
-    return fmt::format("{}", fmt::join(parts | std::views::transform(name), ","));
+    return pieces(fmt::format("k{}", domain), parts,
+                  [&](std::uint64_t part) { return sink(domain, part); });
 }
 
 std::int64_t Sketch::packets_of(std::uint64_t bytes) const {

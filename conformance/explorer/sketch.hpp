@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -253,8 +254,8 @@ class Sketch {
     [[nodiscard]] std::uint64_t source(std::uint32_t domain, std::uint64_t bytes);
     [[nodiscard]] std::uint64_t sink(std::uint32_t domain, std::uint64_t bytes);
     [[nodiscard]] std::uint64_t constant(std::uint64_t bytes); // in a region that stays as it is
-    // The lengths of the pieces of memory that hold so many bytes: often one, at most so many. Some
-    // are empty.
+    // Splits a length into those of at most `most` pieces of memory, often one. A piece may be
+    // empty.
     [[nodiscard]] std::vector<std::uint64_t> parts(std::uint64_t bytes, std::uint64_t most);
     // Pieces of the device's memory of these lengths, as a line names them: "s1[0 +8],s1[40 +2]".
     [[nodiscard]] std::string sources(std::uint32_t domain, std::span<const std::uint64_t> parts);
@@ -284,6 +285,8 @@ class Sketch {
         std::uint64_t sink = 0;
         bool spare_taken = false;
     };
+    static std::string pieces(std::string_view region, std::span<const std::uint64_t> parts,
+                              const std::function<std::uint64_t(std::uint64_t)>& place);
     std::uint64_t place(std::uint64_t& extent, std::uint64_t bytes);
     std::uint64_t word_place(std::uint64_t& extent);
     [[nodiscard]] std::size_t far_region() { return random().one_in(3) ? 1 : 0; }

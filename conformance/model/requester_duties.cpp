@@ -310,11 +310,12 @@ void RequesterDuties::take(const Packet& packet) {
         state.rnr_end = packet.at.latest + kMostWaits * wait;
     }
     note_nak(packet, *qp, state, psn, again ? kind : AckKind::Ack);
-    const bool plain = is_clear(story_, packet, *qp) && operation == Operation::Acknowledge &&
-                       kind == AckKind::Ack && answer.body.empty() && psn < state.next_sent;
+    const bool clear = is_clear(story_, packet, *qp);
+    const bool plain = clear && operation == Operation::Acknowledge && kind == AckKind::Ack &&
+                       answer.body.empty() && psn < state.next_sent;
     // An ACK behind a READ or atomic does not answer that (REQ-20, N-11).
     const bool behind_read = state.first_read && psn >= *state.first_read;
-    if (is_clear(story_, packet, *qp)) {
+    if (clear) {
         state.answered.take(*qp, packet, psn, story_.setting.ack_timeout(qp->attributes.timeout));
     }
     const std::int64_t known = plain && !behind_read ? psn + 1 : state.answered.end();
