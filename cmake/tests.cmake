@@ -155,11 +155,13 @@ add_executable(interop_peers tests/interop/peers_main.cpp)
 target_link_libraries(interop_peers PRIVATE veriroce_options veriroce_dut veriroce_net)
 
 # Benchmarks: tests/bench/<name>_bench.cpp is the program bench_<name>; the other .cpp there go into
-# each. What they print is for people; the tests only see that they run.
+# each, those of a folder <name> into that one. What they print is for people; the tests only see
+# that they run.
 set(bench_uses_judge veriroce_judge veriroce_capture PkgConfig::pcap)
 set(bench_short_judge --runs 1 --packets 5000)
 set(bench_short_udp_link --runs 1 --seconds 0.1)
-set(bench_uses_inject veriroce_inject veriroce_fault)
+set(bench_uses_inject veriroce_inject veriroce_fault ${xdp})
+set(bench_needs_inject ${live_skeleton})
 set(bench_short_inject --runs 1 --seconds 0.05)
 file(GLOB bench_parts CONFIGURE_DEPENDS tests/bench/*.cpp)
 set(bench_sources ${bench_parts})
@@ -171,7 +173,12 @@ together(veriroce_bench_parts)
 foreach(source IN LISTS bench_sources)
     cmake_path(GET source STEM name)
     string(REGEX REPLACE "_bench$" "" name "${name}")
-    add_executable(bench_${name} ${source} $<TARGET_OBJECTS:veriroce_bench_parts>)
+    file(GLOB own_parts CONFIGURE_DEPENDS tests/bench/${name}/*.cpp)
+    if(name STREQUAL inject AND NOT xdp)
+        list(FILTER own_parts EXCLUDE REGEX "/live_[a-z]*\\.cpp$")
+    endif()
+    add_executable(bench_${name} ${source} ${own_parts} ${bench_needs_${name}}
+        $<TARGET_OBJECTS:veriroce_bench_parts>)
     target_link_libraries(bench_${name} PRIVATE
         veriroce_options veriroce_program veriroce_net ${bench_uses_${name}} Threads::Threads)
     add_test(NAME "bench: bench_${name} runs and prints figures"

@@ -1,179 +1,129 @@
-// The bump in the wire beside the kernel's bridge, over veth pairs in network namespaces of its
-// own: frames a second that one sender gets through, and how long a single frame takes, in turns.
-// Needs root.
+// The bump in the wire beside the kernel's bridge and beside bare forwarders, over veth pairs in
+// network namespaces of its own. Two senders: one in user space, which also measures how long a
+// single frame takes, and the kernel itself (XDP live frames), which keeps a core busy with
+// forwarding alone. The ways are measured in turns. Needs root.
 //
-//   bench_inject [--runs N] [--seconds S]
+//   bench_inject [--runs N] [--seconds S] [--sender user|kernel|both]
 //
 // Before each measurement, frames go through one by one and every ICRC is checked.
 // Exit codes: 0; 1 a frame was lost or wrong; 3 this machine cannot play it.
-#include <fcntl.h>
 #include <net/if.h>
 #include <poll.h>
 #include <sched.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
-#include <fstream>
-#include <optional>
-#include <sstream>
+#include <exception>
+#include <functional>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include <fmt/format.h>
 
-#include "dissector/wire/bth.hpp"
 #include "dissector/wire/frame.hpp"
-#include "transport/inject/in_line.hpp"
+#include "dissector/wire/udp.hpp"
+#include "tests/bench/inject/forwarders.hpp"
+#include "tests/bench/inject/three_hosts.hpp"
+#include "tests/bench/traffic.hpp"
 #include "transport/inject/packet_port.hpp"
 #include "transport/net/clock.hpp"
+
+#ifdef VERIROCE_HAVE_XDP
+#include "tests/bench/inject/live_frames.hpp"
+#endif
 
 namespace {
 
 using namespace veriroce;
+using namespace veriroce::bench_test;
 using inject::DataPath;
 using inject::PacketPort;
 
 constexpr std::size_t kLatencies = 500; // in each turn
-
-int namespace_fd() {
-    return ::open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC);
-}
-
-bool run(const std::string& command) {
-    return std::system((command + " >/dev/null 2>&1").c_str()) == 0;
-}
-
-// host_a --- bump_a (here) bump_b --- host_b
-struct Network {
-    int left = -1;
-    int right = -1;
-    int here = -1;
-
-    bool make() {
-        if (::unshare(CLONE_NEWNET) != 0) return false;
-        left = namespace_fd();
-        if (::unshare(CLONE_NEWNET) != 0) return false;
-        right = namespace_fd();
-        if (::unshare(CLONE_NEWNET) != 0) return false;
-        here = namespace_fd();
-        const auto pair = [](const std::string& bump, const std::string& host, int fd) {
-            return run(fmt::format(
-                "ip link add {0} numrxqueues 1 numtxqueues 1 type veth peer name {1} numrxqueues 1 "
-                "numtxqueues 1 && ip link set {1} netns /proc/{2}/fd/{3} && "
-                "ip link set {0} addrgenmode none up",
-                bump, host, ::getpid(), fd));
-        };
-        const auto end = [this](int fd, const std::string& host) {
-            ::setns(fd, CLONE_NEWNET);
-            const bool made = run(fmt::format(
-                "ip link set {0} addrgenmode none up && ethtool -K {0} tx off gro on", host));
-            ::setns(here, CLONE_NEWNET);
-            return made;
-        };
-        return pair("bump_a", "host_a", left) && pair("bump_b", "host_b", right) &&
-               end(left, "host_a") && end(right, "host_b");
-    }
-    std::optional<PacketPort> port(int fd, const char* name) const {
-        ::setns(fd, CLONE_NEWNET);
-        auto port = PacketPort::open(name, static_cast<int>(::if_nametoindex(name)));
-        ::setns(here, CLONE_NEWNET);
-        if (!port) return std::nullopt;
-        return std::move(*port);
-    }
-    // Frames that host_b has received.
-    [[nodiscard]] std::uint64_t received() const {
-        ::setns(right, CLONE_NEWNET);
-        std::ifstream file("/proc/thread-self/net/dev");
-        std::uint64_t frames = 0;
-        for (std::string line; std::getline(file, line);) {
-            std::istringstream words(line);
-            std::string name;
-            std::uint64_t bytes = 0;
-            words >> name;
-            if (name == "host_b:") words >> bytes >> frames;
-        }
-        ::setns(here, CLONE_NEWNET);
-        return frames;
-    }
-};
-
-std::vector<std::byte> frame(std::size_t payload_bytes, std::uint32_t psn, std::uint16_t port) {
-    std::array<std::byte, wire::Bth::kSize> header{};
-    wire::Bth{.opcode = 0x04, .dest_qp = {0x11}, .psn = wire::Psn(psn)}.encode(header);
-    const std::vector<std::byte> payload(payload_bytes, std::byte{0x5A});
-    const wire::LinkAddress link{*wire::MacAddress::parse("02:00:00:00:00:01"),
-                                 *wire::MacAddress::parse("02:00:00:00:00:02")};
-    const wire::Envelope envelope{.source = *wire::IpAddress::parse("10.0.0.1"),
-                                  .destination = *wire::IpAddress::parse("10.0.0.2"),
-                                  .destination_port = port};
-    std::vector<std::byte> bytes(payload_bytes + wire::kMaxFrameOverhead);
-    bytes.resize(wire::write_frame(link, envelope, 0, header, payload, bytes));
-    return bytes;
-}
+constexpr int kSenderCore = 0;
+const int kForwarderCore = std::thread::hardware_concurrency() > 1 ? 1 : 0;
 
 struct Way {
     const char* name;
-    std::optional<DataPath> path;         // empty: the kernel's bridge
+    std::function<std::unique_ptr<Forwarder>()> make;
     std::uint16_t port = wire::kRocePort; // another: not RoCE, which XDP forwards itself
-    std::vector<double> rates;
-    std::vector<double> latencies; // microseconds, one way, one frame at a time
-    bool in_kernel = false;        // the rule is the kernel's
-    std::size_t rules = 1;
+    std::vector<double> rates;            // frames a second
+    std::vector<double> latencies;        // microseconds, one way, one frame at a time
 };
 
-// Rules that concern the traffic and never select it.
-std::vector<fault::Rule> rules_of(const Way& way) {
+// Rules of other QPs than the traffic's, or one of its QP that never selects it.
+std::vector<fault::Rule> rules_of_others(std::size_t count) {
+    std::vector<fault::Rule> rules(count, {.action = fault::Drop{}, .selector = {}});
+    for (std::size_t i = 0; i < count; ++i)
+        rules[i].selector.qp = static_cast<std::uint32_t>(0x1000 + i);
+    return rules;
+}
+std::vector<fault::Rule> rule_that_waits() {
     fault::Rule rule{.action = fault::Drop{}, .selector = {}};
     rule.selector.qp = std::uint32_t{0x11};
     rule.selector.between = fault::Range{-2, -1};
-    std::vector<fault::Rule> rules(way.rules, rule);
-    for (std::size_t i = 1; i < rules.size(); ++i)
-        rules[i].selector.qp = static_cast<std::uint32_t>(0x1000 + i);
-    if (way.rules > 1) rules[0].selector.qp = std::uint32_t{0x1000};
-    return rules;
+    return {rule};
 }
 
-class Bump {
+std::function<std::unique_ptr<Forwarder>()>
+bump_by(DataPath path, std::vector<fault::Rule> rules = {}, bool in_kernel = false) {
+    if (rules.empty()) rules = rule_that_waits();
+    return [=] { return bump(path, rules, in_kernel); };
+}
+
+void stay_on(int core) {
+    cpu_set_t cores;
+    CPU_ZERO(&cores);
+    CPU_SET(static_cast<std::size_t>(core), &cores);
+    needed(::sched_setaffinity(0, sizeof cores, &cores), "running on one core");
+}
+
+// A forwarder on a core of its own.
+class Forwarding {
   public:
-    Bump(inject::InLine line, std::vector<fault::Rule> rules)
-        : line_(std::move(line)), bump_(1, std::move(rules)) {
-        thread_ = std::thread([this] {
-            while (!stop_) {
-                if (!line_.step(bump_, net::monotonic_now() + std::chrono::milliseconds(5),
-                                nullptr)) {
-                    return;
-                }
-            }
-        });
-    }
-    ~Bump() {
+    explicit Forwarding(const Way& way)
+        : forwarder_(way.make()), thread_([this] {
+              try {
+                  stay_on(kForwarderCore);
+                  while (!stop_)
+                      forwarder_->step();
+              } catch (const std::exception& error) {
+                  fmt::print(stderr, "bench_inject: {}\n", error.what());
+              }
+          }) {}
+    Forwarding(const Forwarding&) = delete;
+    Forwarding& operator=(const Forwarding&) = delete;
+    ~Forwarding() {
         stop_ = true;
         thread_.join();
     }
 
   private:
-    inject::InLine line_;
-    inject::Bump bump_;
+    std::unique_ptr<Forwarder> forwarder_;
     std::atomic<bool> stop_ = false;
     std::thread thread_;
 };
 
+PacketPort port_here(const char* name) {
+    auto port = PacketPort::open(name, static_cast<int>(::if_nametoindex(name)));
+    if (!port) throw Failure(port.error().text);
+    return std::move(*port);
+}
+
 // Whether they arrive, with right ICRCs.
-bool check(const Network& network, PacketPort& sender) {
-    auto receiver = network.port(network.right, "host_b");
-    if (!receiver) return false;
+bool check(const ThreeHosts& hosts, PacketPort& sender) {
+    PacketPort receiver = hosts.at_b([] { return port_here("host_b"); });
     std::size_t good = 0;
     for (std::uint32_t i = 0; i < 64; ++i) {
-        const auto bytes = frame(1024, i, wire::kRocePort);
+        const auto bytes = send_frame(1024, i, wire::kRocePort); // kept until flush()
         sender.queue(bytes, {});
         sender.flush();
         const auto until = net::monotonic_now() + std::chrono::seconds(2);
-        if (net::wait_for(receiver->fd(), POLLIN, until) != net::Waited::Ready) return false;
-        const auto arrivals = receiver->receive();
+        if (net::wait_for(receiver.fd(), POLLIN, until) != net::Waited::Ready) return false;
+        const auto arrivals = receiver.receive();
         if (!arrivals) return false;
         for (const auto& arrival : *arrivals)
             good += wire::unseal(arrival.frame).has_value() ? 1U : 0U;
@@ -181,42 +131,48 @@ bool check(const Network& network, PacketPort& sender) {
     return good == 64;
 }
 
-// Frames a second.
-double measure(const Network& network, PacketPort& sender, const Way& way, std::size_t payload,
-               double seconds) {
-    std::vector<std::vector<std::byte>> frames;
-    for (std::uint32_t i = 0; i < 1'024; ++i)
-        frames.push_back(frame(payload, i, way.port));
-    const auto before = network.received();
+// Frames a second that arrive while `send` is called again and again.
+double measure(double seconds, const std::function<void()>& send,
+               const std::function<std::uint64_t()>& arrived) {
+    const auto before = arrived();
     const auto began = net::monotonic_now();
     const auto end =
         began + std::chrono::duration_cast<wire::Duration>(std::chrono::duration<double>(seconds));
-    for (std::size_t i = 0; net::monotonic_now() < end;) {
-        for (std::size_t k = 0; k < PacketPort::kBatch; ++k)
-            sender.queue(frames[i++ % frames.size()], {});
-        sender.flush();
-    }
-    const auto arrived = network.received() - before;
-    return static_cast<double>(arrived) /
+    while (net::monotonic_now() < end)
+        send();
+    return static_cast<double>(arrived() - before) /
            std::chrono::duration<double>(net::monotonic_now() - began).count();
 }
 
+double measure_from_user(const ThreeHosts& hosts, PacketPort& sender, const Way& way,
+                         std::size_t payload, double seconds) {
+    std::vector<std::vector<std::byte>> frames;
+    for (std::uint32_t i = 0; i < 1'024; ++i)
+        frames.push_back(send_frame(payload, i, way.port));
+    std::size_t next = 0;
+    const auto send = [&] {
+        for (std::size_t k = 0; k < PacketPort::kBatch; ++k)
+            sender.queue(frames[next++ % frames.size()], {});
+        sender.flush();
+    };
+    return measure(seconds, send, [&] { return hosts.received(); });
+}
+
 // From the call that sends a frame to the one that has received it, one frame at a time.
-void measure_latency(const Network& network, PacketPort& sender, Way& way, std::size_t payload,
+void measure_latency(const ThreeHosts& hosts, PacketPort& sender, Way& way, std::size_t payload,
                      std::size_t count) {
-    auto receiver = network.port(network.right, "host_b");
-    if (!receiver) return;
+    PacketPort receiver = hosts.at_b([] { return port_here("host_b"); });
     for (std::uint32_t i = 0; i < count; ++i) {
-        const auto bytes = frame(payload, i, way.port);
+        const auto bytes = send_frame(payload, i, way.port);
         const auto began = net::monotonic_now();
         sender.queue(bytes, {});
         sender.flush();
-        if (net::wait_for(receiver->fd(), POLLIN, began + std::chrono::seconds(1)) !=
+        if (net::wait_for(receiver.fd(), POLLIN, began + std::chrono::seconds(1)) !=
             net::Waited::Ready) {
             continue;
         }
         const auto took = net::monotonic_now() - began;
-        if (!receiver->receive()) return;
+        if (!receiver.receive()) return;
         way.latencies.push_back(std::chrono::duration<double, std::micro>(took).count());
     }
 }
@@ -232,77 +188,117 @@ double median(std::vector<double> values) {
     return values[values.size() / 2];
 }
 
-} // namespace
+// A table. The first way is the one that the others are held against.
+void print(const char* sender, std::size_t payload, const std::vector<Way>& ways) {
+    fmt::print("{}, payload {} bytes\n  {:<28} thousand/s (spread)       / {}{}\n", sender, payload,
+               "", ways.front().name,
+               ways.front().latencies.empty() ? "" : "   us one way: half, 90 %, 99 %, most");
+    for (const Way& way : ways) {
+        if (way.rates.empty()) continue;
+        const auto [least, most] = std::ranges::minmax(way.rates);
+        fmt::print("  {:<28} {:>8.0f} {:<17} {:.2f}", way.name, median(way.rates) / 1e3,
+                   fmt::format("({:.0f}..{:.0f})", least / 1e3, most / 1e3),
+                   median(way.rates) / median(ways.front().rates));
+        if (!way.latencies.empty()) {
+            fmt::print("   {:.0f}  {:.0f}  {:.0f}  {:.0f}", quantile(way.latencies, 0.5),
+                       quantile(way.latencies, 0.9), quantile(way.latencies, 0.99),
+                       quantile(way.latencies, 1));
+        }
+        fmt::print("\n");
+    }
+}
 
-int main(int argc, char** argv) {
+struct Options {
     int runs = 3;
     double seconds = 1;
+    std::string sender = "both";
+};
+
+Options read_options(int argc, char** argv) {
+    Options options;
     for (int i = 1; i + 1 < argc; i += 2) {
         const std::string_view name = argv[i];
-        if (name == "--runs") runs = std::max(1, std::atoi(argv[i + 1]));
-        if (name == "--seconds") seconds = std::atof(argv[i + 1]);
+        if (name == "--runs") options.runs = std::max(1, std::atoi(argv[i + 1]));
+        if (name == "--seconds") options.seconds = std::atof(argv[i + 1]);
+        if (name == "--sender") options.sender = argv[i + 1];
     }
-    Network network;
-    if (!network.make()) {
-        fmt::print(stderr, "bench_inject: needs root, iproute2, ethtool and veth\n");
-        return 3;
+    return options;
+}
+
+// Plays `turn` for each way that this machine can play, `runs` times.
+void in_turns(const ThreeHosts& hosts, PacketPort& sender, int runs, std::vector<Way>& ways,
+              const std::function<void(Way&)>& turn) {
+    for (int i = 0; i < runs; ++i) {
+        for (Way& way : ways) {
+            const Forwarding forwarding(way);
+            if (!check(hosts, sender)) {
+                throw Failure(
+                    fmt::format("{}: a frame was lost, or came with a wrong ICRC", way.name));
+            }
+            turn(way);
+        }
     }
-    auto sender = network.port(network.left, "host_a");
-    if (!sender) return 3;
+}
+
+void from_user(const ThreeHosts& hosts, PacketPort& sender, const Options& options,
+               std::size_t payload) {
+    std::vector<Way> ways{
+        {"kernel bridge", kernel_bridge},
+        {"AF_PACKET", bump_by(DataPath::Packet)},
+        {"XDP generic, AF_XDP", bump_by(DataPath::Generic)},
+        {"XDP native, AF_XDP", bump_by(DataPath::Native)},
+        {"XDP native, in the kernel", bump_by(DataPath::Native), 9},
+        {"XDP native, kernel's rule", bump_by(DataPath::Native, {}, true)},
+        {"XDP native, 100 of other QPs", bump_by(DataPath::Native, rules_of_others(100), true)}};
+    in_turns(hosts, sender, options.runs, ways, [&](Way& way) {
+        measure_latency(hosts, sender, way, payload, kLatencies);
+        way.rates.push_back(measure_from_user(hosts, sender, way, payload, options.seconds));
+    });
+    print("one sender in user space", payload, ways);
+}
+
+#ifdef VERIROCE_HAVE_XDP
+void from_kernel(const ThreeHosts& hosts, PacketPort& sender, const Options& options,
+                 std::size_t payload) {
+    constexpr std::uint32_t kAtOnce = 65'536; // a call takes 20 ms, whatever it sends
+    std::vector<Way> ways{
+        {"bare XDP redirect", bare_redirect},
+        {"kernel bridge", kernel_bridge},
+        {"100 rules, in the kernel", bump_by(DataPath::Native, rules_of_others(100), true)},
+        {"a rule looks at each", bump_by(DataPath::Native, {}, true)},
+        {"bare AF_XDP", bare_af_xdp},
+        {"all through AF_XDP", bump_by(DataPath::Native)},
+        {"all through AF_PACKET", bump_by(DataPath::Packet)}};
+    in_turns(hosts, sender, options.runs, ways, [&](Way& way) {
+        LiveFrames frames(hosts, payload);
+        way.rates.push_back(measure(
+            options.seconds, [&] { frames.send(kAtOnce); }, [&] { return frames.arrived(); }));
+    });
+    print("XDP live frames", payload, ways);
+}
+#endif
+
+int run(const Options& options) {
+    const ThreeHosts hosts;
+    PacketPort sender = hosts.at_a([] { return port_here("host_a"); });
+    stay_on(kSenderCore);
     for (const std::size_t payload : {std::size_t{64}, std::size_t{1'024}}) {
-        std::vector<Way> ways{
-            {"kernel bridge", std::nullopt, wire::kRocePort, {}},
-            {"AF_PACKET", DataPath::Packet, wire::kRocePort, {}},
-            {"XDP generic, AF_XDP", DataPath::Generic, wire::kRocePort, {}},
-            {"XDP native, AF_XDP", DataPath::Native, wire::kRocePort, {}},
-            {"XDP native, in the kernel", DataPath::Native, 9, {}},
-            {"XDP native, kernel's rule", DataPath::Native, wire::kRocePort, {}, {}, true},
-            {"XDP native, 60 of other QPs", DataPath::Native, wire::kRocePort, {}, {}, true, 60}};
-        for (int i = 0; i < runs; ++i) {
-            for (Way& way : ways) {
-                std::optional<Bump> bump;
-                if (way.path) {
-                    const auto rules = rules_of(way);
-                    inject::LineOptions options{.path = *way.path};
-                    if (way.in_kernel) options.in_kernel = inject::kernel_rules(rules, 1);
-                    auto line = inject::InLine::open("bump_a", "bump_b", options);
-                    if (!line) {
-                        fmt::print("{}: {}\n", way.name, line.error().text);
-                        continue;
-                    }
-                    bump.emplace(std::move(*line), rules);
-                } else if (!run("ip link add bridge0 type bridge && ip link set bridge0 up && "
-                                "ip link set bump_a master bridge0 && "
-                                "ip link set bump_b master bridge0")) {
-                    return 3;
-                }
-                if (!check(network, *sender)) {
-                    fmt::print("{}: a frame was lost, or came with a wrong ICRC\n", way.name);
-                    return 1;
-                }
-                measure_latency(network, *sender, way, payload, kLatencies);
-                way.rates.push_back(measure(network, *sender, way, payload, seconds));
-                if (!way.path) run("ip link del bridge0");
-            }
-        }
-        fmt::print(
-            "payload {} bytes           thousand/s (spread)  / bridge   us one way: half, 90 %, "
-            "99 %, most\n",
-            payload);
-        for (const Way& way : ways) {
-            if (way.rates.empty()) continue;
-            const auto [least, most] = std::ranges::minmax(way.rates);
-            fmt::print("  {:<28} {:>8.0f} ({:.0f}..{:.0f})  {:.2f}", way.name,
-                       median(way.rates) / 1e3, least / 1e3, most / 1e3,
-                       median(way.rates) / median(ways.front().rates));
-            if (!way.latencies.empty()) {
-                fmt::print("   {:.0f}  {:.0f}  {:.0f}  {:.0f}", quantile(way.latencies, 0.5),
-                           quantile(way.latencies, 0.9), quantile(way.latencies, 0.99),
-                           quantile(way.latencies, 1));
-            }
-            fmt::print("\n");
-        }
+        if (options.sender != "kernel") from_user(hosts, sender, options, payload);
+#ifdef VERIROCE_HAVE_XDP
+        if (options.sender != "user") from_kernel(hosts, sender, options, payload);
+#endif
     }
     fmt::print("every ICRC that came was right\n");
     return 0;
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+    try {
+        return run(read_options(argc, argv));
+    } catch (const Failure& failure) {
+        fmt::print(stderr, "bench_inject: {}\n", failure.what());
+        return 3;
+    }
 }
