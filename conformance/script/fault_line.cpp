@@ -22,12 +22,13 @@ constexpr std::array<std::string_view, 12> kActionNames{"drop", "duplicate", "de
                                                         "mark", "replay",    "forge",   "pause"};
 static_assert(kActionNames.size() == std::variant_size_v<fault::Action::variant>);
 constexpr std::array<std::string_view, 4> kClassNames{"requests", "responses", "acks", "data"};
-constexpr std::array<std::string_view, 20> kSelectorNames{
-    "from", "qp",      "conn",  "host",  "opcode", "psn",  "message", "packet", "pass", "nth",
-    "p",    "between", "every", "fires", "first",  "rate", "class",   "paused", "pfc",  "quanta"};
+constexpr std::array<std::string_view, 21> kSelectorNames{
+    "from",    "qp",     "conn", "service", "host",   "opcode",  "psn",
+    "message", "packet", "pass", "nth",     "p",      "between", "every",
+    "fires",   "first",  "rate", "class",   "paused", "pfc",     "quanta"};
 
-constexpr std::array<std::string_view, 6> kInLineNames{"conn",   "host", "class",
-                                                       "paused", "pfc",  "quanta"};
+constexpr std::array<std::string_view, 7> kInLineNames{"conn",   "service", "host",  "class",
+                                                       "paused", "pfc",     "quanta"};
 
 bool in_class(const wire::OpcodeInfo& info, std::string_view name) {
     if (info.reserved()) return false;
@@ -298,13 +299,19 @@ class FaultLineParser {
     // Selectors for traffic whose QPs have no names.
     void in_line(fault::Selector& selector, const Word& name) {
         if (place_ == FaultPlace::Case) {
-            const bool has_qp = name.text == "conn" || name.text == "host";
+            const bool has_qp =
+                name.text == "conn" || name.text == "service" || name.text == "host";
             return cursor_.fail(name.span, "'" + name.text +
                                                "' is for the plans of veriroce inject" +
                                                (has_qp ? "; use qp=" : ""));
         }
         if (name.text == "conn") {
             selector.connection = range(false, 1);
+            return;
+        }
+        if (name.text == "service") {
+            selector.service_id = static_cast<std::uint64_t>(
+                parse_constant(cursor_, scope_, 0, kAny, "a service ID"));
             return;
         }
         if (name.text != "host") {

@@ -400,8 +400,8 @@ void Tracker::introduce(const Introduction& first, const Introduction& second) {
     introduce(first, second, packets_);
 }
 
-void Tracker::introduce(const Introduction& first, const Introduction& second,
-                        std::uint64_t number) {
+std::uint32_t Tracker::introduce(const Introduction& first, const Introduction& second,
+                                 std::uint64_t number) {
     const std::array<Introduction, 2> introduced{first, second};
     const std::uint32_t hosts = hosts_between(first.address, second.address);
     ++hosts_[hosts].connections; // so that they stay when the older connections go
@@ -427,6 +427,7 @@ void Tracker::introduce(const Introduction& first, const Introduction& second,
     }
     put_path(index, 0);
     put_path(index, 1);
+    return index;
 }
 
 void Tracker::remember(const ConnectRequest& request) {
@@ -466,7 +467,7 @@ void Tracker::connection_message(const Packet& packet) {
                               .first_psn = asked.first_psn,
                               .max_rd_atomic = asked.responder_resources,
                               .timeout = {}};
-        introduce(active, passive, packet.number);
+        connections_[introduce(active, passive, packet.number)].service_id = asked.service_id;
         // A repeated reply changes nothing.
         connect_requests_.erase(connect_requests_.begin() + static_cast<std::ptrdiff_t>(i));
         return;

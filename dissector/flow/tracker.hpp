@@ -60,7 +60,8 @@ struct Connection {
     Pairing pairing = Pairing::None;
     wire::Service service = wire::Service::Rc;
     bool service_known = false;
-    bool closed = false;       // by CM
+    bool closed = false;                     // by CM
+    std::optional<std::uint64_t> service_id; // that its CM request asked for
     std::uint32_t matches = 0; // responses to PSNs that were requested and not answered yet
     std::uint64_t first_number = 0;
     std::uint64_t last_number = 0;
@@ -230,7 +231,9 @@ class Tracker {
     [[nodiscard]] const Asked* asked_by(const Packet& packet, const Hosts& hosts) const;
     void connection_message(const Packet& packet);
     void remember(const ConnectRequest& request);
-    void introduce(const Introduction& first, const Introduction& second, std::uint64_t number);
+    // The new connection's index.
+    std::uint32_t introduce(const Introduction& first, const Introduction& second,
+                            std::uint64_t number);
     void put_path(std::uint32_t index, std::uint8_t to);
 
     static constexpr std::uint32_t kNone = 0xFFFFFFFF;

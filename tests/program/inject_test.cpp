@@ -82,6 +82,24 @@ TEST_CASE("inject: a lost packet between ping and serve is found, reported and r
     CHECK(has(dry.out, "would fire 1 times, selected 1\n"));
 }
 
+TEST_CASE("inject: a rule names the service that CM set a connection up for", "[program]") {
+    const Workplace place;
+    const auto dry = [&](const std::string& plan) {
+        place.write("plan.faults", plan);
+        return place.run("veriroce inject --plan plan.faults --dry-run " VERIROCE_SOURCE_DIR
+                         "/pcaps/rxe-rping-cm.pcap");
+    };
+    // RDMA CM's service ID of rping's port, 7174. The datagrams of CM belong to no connection.
+    const Outcome all = dry("drop when conn=1\n");
+    const Outcome same = dry("drop when service=0x1061c06\n");
+    CHECK(all.code == 0);
+    CHECK(same.code == 0);
+    CHECK(has(same.out, "would fire 60 times, selected 60\n"));
+    const Outcome other = dry("drop when service=0x1061c07\n");
+    CHECK(other.code == 1);
+    CHECK(has(other.out, "would fire 0 times, selected 0\n"));
+}
+
 TEST_CASE("inject: the library of plans is in the program", "[program]") {
     const Workplace place;
     const Outcome all = place.run("veriroce inject --list-plans");

@@ -31,8 +31,8 @@ bool about(const Selector& selector, const PfcFrame& frame) {
 
 // What only a packet has.
 bool asks_packet(const Selector& one) {
-    return one.qp || one.connection || one.host || one.opcodes || one.psn || one.message ||
-           one.packet || one.pass || one.traffic_class || one.paused;
+    return one.qp || one.connection || one.service_id || one.host || one.opcodes || one.psn ||
+           one.message || one.packet || one.pass || one.traffic_class || one.paused;
 }
 
 } // namespace
@@ -252,6 +252,7 @@ bool Injector::fits(const Selector& selector, const Subject& subject) {
         return selector.pfc && subject.pfc && about(selector, *subject.pfc);
     }
     if (!has(selector.connection, static_cast<std::int64_t>(packet.connection))) return false;
+    if (selector.service_id && packet.service_id != *selector.service_id) return false;
     if (selector.host || selector.traffic_class) {
         const wire::Envelope envelope = subject.frame.envelope();
         if (selector.host && envelope.source != *selector.host &&

@@ -37,6 +37,8 @@ struct Passing {
     std::uint32_t qpn = 0;        // the destination QP in the BTH
     std::int64_t psn = 0;         // relative to the requester's first PSN
     std::uint64_t connection = 0; // in order of appearance; 0: not numbered
+    // That the connection was set up for, if CM did it.
+    std::optional<std::uint64_t> service_id = {};
     wire::Instant now;
     wire::Bytes frame; // from the Ethernet header on
 };

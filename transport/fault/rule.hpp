@@ -50,8 +50,9 @@ struct Selector {
     std::optional<End> from;
     // The name of a QP of the case (empty: the default QP), or the QPN in the BTH.
     std::optional<std::variant<std::string, std::uint32_t>> qp;
-    std::optional<Range> connection;     // in order of appearance, in line (Passing::connection)
-    std::optional<wire::IpAddress> host; // the packet's source or destination
+    std::optional<Range> connection; // in order of appearance, in line (Passing::connection)
+    std::optional<std::uint64_t> service_id; // of CM, in line (Passing::service_id)
+    std::optional<wire::IpAddress> host;     // the packet's source or destination
     std::optional<OpcodeSet> opcodes;
     std::optional<Range> psn;
     std::optional<Range> message; // ordinal of the message on this side of the QP

@@ -50,6 +50,7 @@ Handled Bump::handle(End from, wire::Bytes bytes, wire::Instant now, std::vector
                                   .qpn = place.qpn,
                                   .psn = place.psn,
                                   .connection = place.connection,
+                                  .service_id = connections_.service_id(place),
                                   .now = now,
                                   .frame = bytes});
     recovery_.arrived(place, *frame, decision_, injector_.rules(), from, now);

@@ -50,6 +50,7 @@ std::uint64_t Connections::number_of(const flow::Connection& connection, End fro
         numbers_.emplace(connection.id, number);
     }
     Known& known = known_[number - 1];
+    known.service_id = connection.service_id;
     for (std::uint8_t i = 0; i < 2; ++i) {
         const flow::End& end = connection.ends[i];
         const End port = i == sender ? from : other(from);

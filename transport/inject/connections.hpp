@@ -51,7 +51,8 @@ class Connections {
         std::optional<wire::Qpn> qpn;
     };
     struct Known {
-        std::array<Side, 2> sides; // by port: A, B
+        std::array<Side, 2> sides;               // by port: A, B
+        std::optional<std::uint64_t> service_id; // that its CM request asked for
     };
 
     // `frame` came in at the port `from`. A packet with a wrong ICRC changes no connection.
@@ -60,6 +61,11 @@ class Connections {
     [[nodiscard]] std::optional<Place> look(const wire::Frame& frame) const;
 
     [[nodiscard]] const std::vector<Known>& known() const { return known_; }
+    // Of a place's connection, if there is one and CM has set it up.
+    [[nodiscard]] std::optional<std::uint64_t> service_id(const Place& place) const {
+        if (place.connection == 0) return std::nullopt;
+        return known_[place.connection - 1].service_id;
+    }
     // Packets of connections beyond kMaxConnections.
     [[nodiscard]] std::uint64_t unnumbered() const { return unnumbered_; }
 

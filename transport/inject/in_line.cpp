@@ -74,6 +74,7 @@ bool may_concern(const fault::Selector& selector, const Connections::Known& know
     if (selector.connection && !selector.connection->has(static_cast<std::int64_t>(number))) {
         return false;
     }
+    if (selector.service_id && known.service_id != *selector.service_id) return false;
     const auto& sides = known.sides;
     if (selector.host && sides[0].address != *selector.host && sides[1].address != *selector.host) {
         return false;

@@ -46,9 +46,10 @@ bool translate(const fault::Action& action, kernel_rule& rule) {
 }
 
 bool translate(const fault::Selector& selector, kernel_rule& rule) {
-    if (selector.connection || selector.psn || selector.message || selector.packet ||
-        selector.pass || selector.nth || selector.traffic_class || selector.paused ||
-        selector.pfc || (selector.qp && !std::holds_alternative<std::uint32_t>(*selector.qp))) {
+    if (selector.connection || selector.service_id || selector.psn || selector.message ||
+        selector.packet || selector.pass || selector.nth || selector.traffic_class ||
+        selector.paused || selector.pfc ||
+        (selector.qp && !std::holds_alternative<std::uint32_t>(*selector.qp))) {
         return false;
     }
     if (selector.host) {

@@ -373,18 +373,20 @@ TEST_CASE("script: a plan for inject names connections and hosts, and says what 
           "[script]") {
     const auto plan = load_injection("x.faults", "drop when conn=2..3 host=\"fd00::7\" rate=10\n"
                                                  "corrupt bit=7 icrc=good when conn=1\n"
+                                                 "drop when service=0x1061144 p=1\n"
                                                  "expect recovery within 5ms # good\n"
                                                  "expect no error\n"
                                                  "expect retransmissions <= 10\n");
     REQUIRE(plan);
-    REQUIRE(plan->rules.size() == 2);
+    REQUIRE(plan->rules.size() == 3);
     CHECK(plan->rules[0].selector.connection == fault::Range{2, 3});
+    CHECK(plan->rules[2].selector.service_id == 0x1061144U);
     CHECK(plan->rules[0].selector.host->text() == "fd00::7");
     CHECK(plan->rules[0].selector.per_second == 10U);
     CHECK(std::get<fault::Corrupt>(plan->rules[1].action).good_icrc);
     REQUIRE(plan->expectations.size() == 3);
     CHECK(plan->expectations[0].text == "expect recovery within 5ms");
-    CHECK(plan->expectations[0].line == 3);
+    CHECK(plan->expectations[0].line == 4);
     CHECK(std::get<fault::RecoveryWithin>(plan->expectations[0].what).longest ==
           std::chrono::milliseconds(5));
     CHECK(std::holds_alternative<fault::NoError>(plan->expectations[1].what));
@@ -400,6 +402,7 @@ TEST_CASE("script: a plan for inject names connections and hosts, and says what 
     CHECK(wrong("drop when host=7\n") ==
           "1:16: expected an IP address in quotes: host=\"10.0.0.1\"");
     CHECK(wrong("drop when rate=0\n").find("1:16: ") == 0);
+    CHECK(wrong("drop when service=-1\n").find("1:19: ") == 0);
     // A case and the plan of one have QPs with names, and verdicts.
     const auto of_a_case = load_plan("x.faults", "drop when conn=1\nexpect no error\n");
     REQUIRE_FALSE(of_a_case);

@@ -271,7 +271,8 @@ TEST_CASE("in line: a connection that no rule can concern passes in the kernel",
     const World world;
     prepare_hosts(world);
     InLine line = world.open({.path = DataPath::Generic});
-    Bump bump(1, rules_of("drop when conn=2 p=1\ndrop when host=\"10.77.0.9\" p=1"));
+    Bump bump(1, rules_of("drop when conn=2 p=1\ndrop when host=\"10.77.0.9\" p=1\n"
+                          "drop when service=1 p=1"));
     Hosts hosts(world, 20'000, 20);
     {
         const Running running(line, bump);
