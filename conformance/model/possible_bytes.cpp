@@ -134,7 +134,7 @@ void PossibleBytes::settle(std::uint64_t write, ByteRange range, std::uint64_t s
         auto& all = piece.candidates;
         const auto done =
             std::ranges::find(all, write, [](const Candidate& one) { return one.write.id; });
-        if (done == all.end()) return;
+        if (done == all.end() || done->settled != 0) return;
         done->settled = serial;
         piece.old = false;
         const Write by = done->write;

@@ -129,6 +129,13 @@ bool Registered::device_may_write(const dut::Sge& piece, dut::PdHandle pd) {
            piece.offset <= region->length() && piece.length <= region->length() - piece.offset;
 }
 
+void Registered::advance(wire::Instant now, std::uint64_t serial) {
+    for (; !settling_.empty() && settling_.front().when <= now; settling_.pop_front()) {
+        const Settling& one = settling_.front();
+        one.region->settle(one.write, one.range, serial);
+    }
+}
+
 void Registered::bound(wire::Rkey rkey) {
     const auto done = std::ranges::find(bindings_.rbegin(), bindings_.rend(), rkey, &Binding::rkey);
     if (done == bindings_.rend()) return;

@@ -116,13 +116,27 @@ class Registered {
         return !ever_unsettled_.contains(rkey);
     }
 
+    // The write is done at this time, and before it may be done. Times never go back.
+    void settle_at(wire::Instant when, Region& region, ByteRange range, const Write& write) {
+        settling_.push_back({when, &region, range, write});
+    }
+    void advance(wire::Instant now, std::uint64_t serial);
+
     // What `length` bytes at this address are, by a key that a peer names, for a QP of this domain.
     [[nodiscard]] std::expected<Target, KeyFault> target(wire::Rkey rkey, std::uint64_t address,
                                                          std::uint64_t length, dut::PdHandle pd,
                                                          bool wire::Access::* right);
 
   private:
+    struct Settling {
+        wire::Instant when;
+        Region* region = nullptr;
+        ByteRange range;
+        Write write;
+    };
+
     std::deque<Region> regions_;
+    std::deque<Settling> settling_; // in the order of time
     std::vector<Binding> bindings_;
     std::set<wire::Rkey> unsettled_;
     std::set<wire::Rkey> ever_unsettled_;

@@ -222,6 +222,8 @@ void RequesterDuties::check_resend(PacketLog& log, const Qp& qp, State& state, c
     // REQ-33: a resend that has begun may go on to its end, however slowly.
     if (goes_on && !quiet) return;
     const bool complete = work.last_psn() < state.acknowledged;
+    // REQ-09: from its first PSN to the first missing one.
+    if (!complete && work.request.opcode == wire::WrOpcode::RdmaRead) return;
     // After a timeout the whole message may come again.
     if (!complete && quiet) state.begun_again = work.first;
     if (!complete && state.begun_again == work.first) return;

@@ -85,6 +85,7 @@ class Shadow {
     // --- packets
     void packet(const Packet& packet);
     void from_tester(Qp& qp, const Packet& packet);
+    void pass(wire::Instant now);
     void to_unreliable(Qp& qp, const Packet& packet, bool open);
     [[nodiscard]] bool is_open(const Qp& qp, const Packet& packet) const;
     // Why the QP drops a sound packet; nothing if it takes it.
@@ -265,8 +266,13 @@ void Shadow::from_tester(Qp& qp, const Packet& packet) {
     }
 }
 
+void Shadow::pass(wire::Instant now) {
+    counters_.now = std::max(counters_.now, now);
+    memory_.advance(counters_.now, counters_.serial);
+}
+
 void Shadow::packet(const Packet& packet) {
-    counters_.now = std::max(counters_.now, packet.at.latest);
+    pass(packet.at.latest);
     // A device may put fragments together (ENC-09).
     if (packet.refusal == wire::FrameError::Fragment) undecided_ = true;
     if (!packet.packet) return;
@@ -310,7 +316,7 @@ void Shadow::host_wrote(bool done, dut::MrHandle mr, ByteRange range) {
 }
 
 void Shadow::asked(const Call& call) {
-    counters_.now = std::max(counters_.now, call.asked);
+    pass(call.asked);
     completions_.asked(call);
     events_.asked(call);
     causes_.asked(call);
@@ -443,7 +449,7 @@ void Shadow::completed(const Polled& polled) {
 }
 
 void Shadow::answered(const Call& call) {
-    counters_.now = std::max(counters_.now, call.answered);
+    pass(call.answered);
     const bool done = call.answer && call.answer->has_value();
     completions_.answered(call);
     events_.answered(call);

@@ -256,7 +256,9 @@ void UnreliableView::end_message(Qp& qp, const Packet& packet) {
     arrived.sure = arrived.sure && room == Room::Enough && !in_doubt_;
     if (arrived.sure) { // else the bytes may be there
         for (const Effect& one : partial_.effects) {
-            one.region->settle(one.write, one.range, counters_.serial);
+            // Nothing tells when it is done; a request to another QP may overtake it.
+            memory_.settle_at(counters_.now + story_.setting.answer_time, *one.region, one.range,
+                              one.write);
             one.region->changed = counters_.now; // visible soon (ACK-05)
         }
         written_.push_back(std::move(partial_.effects));
@@ -287,8 +289,10 @@ std::size_t UnreliableView::match(const dut::Completion& completion, bool& alone
 
 void UnreliableView::show(std::uint64_t writes) {
     for (; shown_ < writes && !written_.empty(); ++shown_) {
-        for (const Effect& one : written_.front())
+        for (const Effect& one : written_.front()) {
+            one.region->settle(one.write, one.range, counters_.serial);
             one.region->show(one.write, one.range, counters_.serial);
+        }
         written_.pop_front();
     }
 }

@@ -153,6 +153,35 @@ TEST_CASE("requester duties: a resend begins at the oldest unanswered PSN", "[mo
     CHECK(resends(0, 1) == "TMO-06 psn");
 }
 
+TEST_CASE("requester duties: a READ may be asked for again from its first PSN", "[model][REQ-09]") {
+    constexpr std::uint32_t kLength = 2 * 256 + 8; // three packets
+    const auto asked_again = [](std::int64_t answered) {
+        const auto ask = [](Scene& scene) {
+            scene.heard("RDMA_READ_REQUEST", 0, {}, {.packet = [](wire::Packet& packet) {
+                            packet.reth = {
+                                .virtual_address = 0x1000, .rkey = {0xABCD}, .dma_length = kLength};
+                        }});
+        };
+        Scene scene;
+        set(scene, {.timeout = std::uint8_t{14}, .retry_cnt = std::uint8_t{7}});
+        scene.post(of(WrOpcode::RdmaRead, kLength));
+        ask(scene);
+        scene.sent("RDMA_READ_RESPONSE_FIRST", 0, filled(0, 256));
+        if (answered > 1) scene.sent("RDMA_READ_RESPONSE_MIDDLE", 1, filled(256, 256));
+        if (answered > 2) {
+            scene.sent("RDMA_READ_RESPONSE_LAST", 2, filled(512, 8),
+                       {.packet = [](wire::Packet& packet) { packet.aeth.msn = {1}; }});
+        }
+        ask(scene);
+        const wire::Instant later = wire::Instant{} + std::chrono::milliseconds(20);
+        scene.story.packets.back().at = {later, later};
+        return scene.found();
+    };
+    CHECK(asked_again(1) == "");
+    CHECK(asked_again(2) == "");
+    CHECK(asked_again(3) == "TMO-06 psn");
+}
+
 TEST_CASE("requester duties: an answer after the timeout may come too late", "[model][REQ-33]") {
     const auto resent_after_answer_at = [](std::int64_t milliseconds) {
         const auto at = [](Scene& scene, std::int64_t when) {
