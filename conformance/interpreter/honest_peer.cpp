@@ -26,6 +26,8 @@ namespace {
 
 constexpr std::uint32_t kMostRefusals = 8; // of one request
 constexpr std::ptrdiff_t kMostCopies = 3;  // of a duplicate
+// A DUT that is busy at equal intervals may meet tries that come at equal intervals each time.
+constexpr wire::Duration kLaterEachTry = std::chrono::microseconds(317);
 
 // A DUT that has sent nothing for so long has no more to send.
 wire::Duration idle_time(const Environment& environment) {
@@ -254,7 +256,8 @@ Task<Met<>> send_again_later(Interpreter& interpreter, CaseQp& qp, std::size_t r
     }
     entry.remarks.emplace_back("the tester obeys it (RNR-03)");
     const wire::Duration wait = wire::rnr_time(entry.packet->aeth.syndrome.code());
-    co_await interpreter.events().sleep(entry.at.latest + wait);
+    const wire::Instant earliest = std::max(entry.at.latest + wait, interpreter.clock().now());
+    co_await interpreter.events().sleep(earliest + (qp.refusals - 1) * kLaterEachTry);
     if (is_unscripted(interpreter)) {
         co_await send_paced(interpreter, qp, entry.psn);
     } else {
