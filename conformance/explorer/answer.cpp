@@ -47,11 +47,13 @@ std::string with_flags(Sketch& sketch, const Qp& qp, Asked& asked, std::string l
     if (sketch.features().unsignaled && sketch.percent(25))
         line = with_option(std::move(line), "unsignaled");
     asked.signaled = qp.all_signaled || line.size() == before;
-    if (asked.takes_receive && sketch.percent(10)) line = with_option(std::move(line), "se");
+    // BTH-14: a WRITE without immediate data leaves without SE, whatever it was posted with.
+    const bool message = asked.kind == Asked::Kind::Message;
+    if (message && sketch.percent(10)) line = with_option(std::move(line), "se");
     if (sketch.percent(sketch.features().bursts ? 20 : 8))
         line = with_option(std::move(line), "fence");
     const bool small = asked.bytes > 0 && asked.bytes <= kInlineBytes;
-    const bool carries = asked.kind == Asked::Kind::Message && small;
+    const bool carries = small && (message || asked.name == "ATOMIC_WRITE");
     if (carries && sketch.features().pieces && sketch.reach().inline_data && sketch.percent(40))
         line = with_option(std::move(line), "inline");
     return line;

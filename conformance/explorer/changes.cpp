@@ -217,6 +217,28 @@ void write_solicited(Sketch& sketch, Qp& qp) {
     sketch.say(fmt::format("{}ACK psn={}", expects(qp), qp.psn++));
 }
 
+// N-26: a solicited message that is refused solicits nothing, at another QP either. The QP that
+// refused one.
+Qp* refuse_solicited(Sketch& sketch, const Qp& armed) {
+    if (!sketch.features().unready || !sketch.percent(40)) return nullptr;
+    const auto other = std::ranges::find_if(sketch.qps(), [&](const Qp& one) {
+        return &one != &armed && one.talk == Talk::TesterAsks && one.known && !one.dead &&
+               !one.early && !one.shared && one.receives.empty() && one.pending.empty();
+    });
+    if (other == sketch.qps().end()) return nullptr;
+    sketch.say(fmt::format("{}SEND_ONLY psn={} ackreq se", sends(*other), other->psn));
+    sketch.say(fmt::format("{}RNR_NAK psn={}", expects(*other), other->psn));
+    return &*other;
+}
+
+void accept_solicited(Sketch& sketch, Qp& qp) {
+    const std::uint64_t id = sketch.next_id();
+    sketch.say(fmt::format("dut    recv {}id={} len=64", of(qp), id));
+    sketch.say(fmt::format("{}SEND_ONLY psn={} ackreq se{}", sends(qp), qp.psn, kAfterTimer));
+    sketch.say(fmt::format("{}ACK psn={}", expects(qp), qp.psn++));
+    sketch.say(fmt::format("dut    done {}recv id={}", of(qp), id));
+}
+
 bool may_arm(Sketch& sketch, const Qp& qp) {
     return qp.notices && !qp.dead && qp.known && !others_wait(sketch, qp);
 }
@@ -234,13 +256,16 @@ void use_notices(Sketch& sketch, Qp& qp) {
     const std::string queue = queue_of(qp);
     const bool solicited = sketch.percent(50);
     arm(sketch, qp, solicited);
+    Qp* refused = nullptr;
     if (solicited) {
         repeat_solicited(sketch, qp);
         write_solicited(sketch, qp);
+        refused = refuse_solicited(sketch, qp);
     }
     send_noticed(sketch, qp, false);
     send_pending(sketch, qp);
     sketch.say(fmt::format("dut    {} {}", solicited ? "quiet" : "notified", queue));
+    if (refused != nullptr) accept_solicited(sketch, *refused);
     send_noticed(sketch, qp, true);
     send_pending(sketch, qp);
     sketch.say(fmt::format("dut    {} {}", solicited ? "notified" : "quiet", queue));

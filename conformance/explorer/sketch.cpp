@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <ranges>
 
 #include <fmt/format.h>
 
@@ -144,13 +145,21 @@ std::string damage(Sketch& sketch) {
         return sketch.percent(50)
                    ? fmt::format("invert=pkey:{}", random.below(15))
                    : fmt::format("invert=ip.src:{}", 6 + random.below(sketch.address_bits() - 6));
-    default: return std::string(random.pick(faults));
+    default: break;
     }
+    std::string fault(random.pick(faults));
+    // ENC-07, CRC-07: nor is it taken in a frame that is longer than its packet.
+    if (fault.starts_with("icrc=") && sketch.percent(30))
+        fault += fmt::format(" trailer={}", 1 + random.below(40));
+    return fault;
 }
 
 std::optional<std::string> damaged(std::string line, std::string_view fault) {
-    const std::string field = fmt::format(" {}=", fault.substr(0, fault.find('=')));
-    if (line.contains(field)) return std::nullopt; // no line has a field twice
+    for (const auto field : std::views::split(fault, ' ')) {
+        const std::string_view written(field.begin(), field.end());
+        const std::string name = fmt::format(" {}=", written.substr(0, written.find('=')));
+        if (line.contains(name)) return std::nullopt; // no line has a field twice
+    }
     line = with_other_data(std::move(line));
     const std::size_t whole = line.size();
     line = with_option(std::move(line), fault);

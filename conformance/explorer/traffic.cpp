@@ -132,7 +132,7 @@ void exchange(Sketch& sketch, Qp& qp, bool last) {
     const bool silent = of_dut && features.unsignaled && !last && sketch.percent(25);
     if (silent) line = with_option(std::move(line), "unsignaled");
     if (of_dut && sketch.percent(15)) line = with_option(std::move(line), "fence");
-    if (work.receives && sketch.percent(10)) line = with_option(std::move(line), "se");
+    if (!work.brings && sketch.percent(10)) line = with_option(std::move(line), "se");
     const bool sends = of_dut && !work.brings && bytes > 0 && bytes <= kInlineBytes;
     if (sends && features.pieces && sketch.reach().inline_data && sketch.percent(30))
         line = with_option(std::move(line), "inline");
@@ -237,7 +237,7 @@ void interfere(Sketch& sketch, Qp& qp) {
         {4, true, end},
         {20, features.reconnects, reconnect},
         {10, features.rights, change_rights},
-        {20, true, use_notices},
+        {60, features.notices, use_notices},
         {10, qp.shared && sketch.reach().events, rearm},
     }};
     take_one(sketch, qp, steps);

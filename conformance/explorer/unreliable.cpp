@@ -151,8 +151,10 @@ void post_uc(Sketch& sketch, Qp& qp) {
     const std::string name =
         fmt::format("{}{}", write ? "RDMA_WRITE" : "SEND", immediate ? "_WITH_IMM" : "");
     const std::string psn = qp.counts_on ? fmt::format(" psn={}", qp.dut_psn) : std::string{};
-    sketch.say(fmt::format("dut    post {}{} id={} {}{}{}", of(qp), name, id, local, remote,
-                           immediate ? " imm=7" : ""));
+    std::string line = fmt::format("dut    post {}{} id={} {}{}{}", of(qp), name, id, local, remote,
+                                   immediate ? " imm=7" : "");
+    if (sketch.percent(20)) line = with_option(std::move(line), "se");
+    sketch.say(std::move(line));
     sketch.say(fmt::format("{}{}{} len={}{}", expects(qp), name, psn, bytes,
                            bytes == 0 ? "" : " data=" + piece));
     sketch.say(fmt::format("dut    done {}send id={}", of(qp), id));

@@ -218,6 +218,15 @@ bool invalidate_both(Sketch& sketch, Qp& qp, const Window& first, const Window& 
     return true;
 }
 
+// KEY-11, N-23: a window that this QP may not give up, or that was given up.
+bool refuse_invalidation(Sketch& sketch, Qp& qp, const Window& window) {
+    if (qp.shared || !qp.receives.empty()) return false;
+    sketch.say(fmt::format("dut    recv {}id={} len=0", of(qp), sketch.next_id()));
+    sketch.say(fmt::format("{}SEND_ONLY_WITH_INV psn={} len=0 ikey=w{}", sends(qp), qp.psn,
+                           window.number));
+    return true;
+}
+
 // KEY-03: a QP of another domain. No window is open to it.
 bool use_in_another_domain(Sketch& sketch, const Window& window) {
     const auto stranger = std::ranges::find_if(sketch.qps(), [](const Qp& one) {
@@ -243,15 +252,8 @@ bool use_on_another(Sketch& sketch, const Qp& owner, const Window& window) {
         use(sketch, *other, window);
         return true;
     }
-    // KEY-11, N-23: nor may it give the window up.
-    if (!other->shared && other->receives.empty() && sketch.percent(30)) {
-        sketch.say(fmt::format("dut    recv {}id={} len=0", of(*other), sketch.next_id()));
-        sketch.say(fmt::format("{}SEND_ONLY_WITH_INV psn={} len=0 ikey=w{}", sends(*other),
-                               other->psn, window.number));
-        ends(sketch, *other);
-        return true;
-    }
-    sketch.say(some_request(sketch, *other, window));
+    if (!sketch.percent(30) || !refuse_invalidation(sketch, *other, window))
+        sketch.say(some_request(sketch, *other, window));
     ends(sketch, *other);
     return true;
 }
@@ -286,7 +288,8 @@ void use_window(Sketch& sketch, Qp& qp) {
         repeat_invalidation(sketch, qp);
         if (other && !both) use(sketch, qp, *other); // KEY-07
         const Window& closed = both && sketch.percent(50) ? *other : window;
-        sketch.say(some_request(sketch, qp, closed));
+        if (!sketch.percent(30) || !refuse_invalidation(sketch, qp, closed))
+            sketch.say(some_request(sketch, qp, closed));
     } else {
         misuse(sketch, qp, window);
     }

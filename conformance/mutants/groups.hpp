@@ -86,6 +86,8 @@ std::span<const Mutant> blind19_responder();
 std::span<const Mutant> blind19_requester();
 std::span<const Mutant> blind20_responder();
 std::span<const Mutant> blind20_requester();
+std::span<const Mutant> blind21_responder();
+std::span<const Mutant> blind21_requester();
 
 std::span<const Mutant> lawful_first();
 std::span<const Mutant> lawful_responder();
@@ -107,5 +109,6 @@ std::span<const Mutant> lawful_blind5_traits();
 std::span<const Mutant> lawful_blind6_mixed();
 std::span<const Mutant> lawful_blind7_mixed();
 std::span<const Mutant> lawful_blind8_mixed();
+std::span<const Mutant> lawful_blind9_mixed();
 
 } // namespace veriroce::mutants
