@@ -54,11 +54,10 @@ struct {
 
 struct {
     __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-    __uint(max_entries, 6);
+    __uint(max_entries, 2);
     __type(key, __u32);
-    __type(value, __u64);
-} counts SEC(".maps"); // forwarded here: from A, from B; RoCEv2 of them: from A, from B;
-                       // dropped here by rules: from A, from B
+    __type(value, struct kernel_counts);
+} counts SEC(".maps"); // from A, from B
 
 struct {
     __uint(type, BPF_MAP_TYPE_HASH);
@@ -72,7 +71,8 @@ const volatile __u32 block_without_process = 1;
 const volatile __u64 longest_silence_ns = 2000000000;
 const volatile __u32 rule_count = 0;
 const volatile __u32 whole_plan = 0;      // the kernel decides all rules, for all packets
-const volatile __u32 rules_name_qpns = 0; // some of them
+// Some of them name QPNs: a bit for the last bits of each, so that most other QPs need no look-up.
+const volatile __u64 named_qpns[NAMED_QPN_WORDS] = {};
 const volatile __u32 takes_pfc = 0;       // rules follow PFC frames
 const volatile struct rule_set by_opcode[2][256] = {};
 const volatile struct rule_set any_qpn = {}; // the rules that name none
@@ -89,19 +89,24 @@ struct packet {
     __u8 plain; // whole, with no IPv4 options: rules of the kernel can be applied
 };
 
-static __always_inline void count(__u32 at) {
-    __u64 *value = bpf_map_lookup_elem(&counts, &at);
-    if (value) ++*value;
-}
-
 static __always_inline long forward(__u32 from, int roce) {
-    count(from);
-    if (roce) count(2 + from);
+    struct kernel_counts *seen = bpf_map_lookup_elem(&counts, &from);
+    if (seen) {
+        ++seen->forwarded;
+        if (roce) ++seen->roce;
+    }
     return bpf_redirect_map(&ports, 1 - from, 0);
 }
 
+static __always_inline long drop(__u32 from) {
+    struct kernel_counts *seen = bpf_map_lookup_elem(&counts, &from);
+    if (seen) ++seen->dropped;
+    return XDP_DROP;
+}
+
 // 0 if it is not RoCEv2.
-static __always_inline int parse(void *data, void *end, __u64 length, struct packet *packet) {
+static __always_inline int parse(struct xdp_md *context, struct packet *packet) {
+    void *data = (void *)(long)context->data, *end = (void *)(long)context->data_end;
     struct path *path = &packet->path;
     struct ethhdr *ethernet = data;
     if ((void *)(ethernet + 1) > end) return 0;
@@ -148,8 +153,9 @@ static __always_inline int parse(void *data, void *end, __u64 length, struct pac
     if ((void *)(udp + 1) + BTH_BYTES > end || udp->dest != bpf_htons(ROCE_PORT)) return 0;
     // As find_layers() in dissector/wire: lengths that contradict each other are not RoCEv2.
     const __u64 udp_bytes = bpf_ntohs(udp->len);
-    if (packet->ip_at + ip_bytes > length || udp_at + udp_bytes > ip_bytes ||
-        udp_bytes < sizeof *udp + BTH_BYTES + ICRC_BYTES) {
+    if (udp_at + udp_bytes > ip_bytes || udp_bytes < sizeof *udp + BTH_BYTES + ICRC_BYTES ||
+        (data + packet->ip_at + ip_bytes > end &&
+         packet->ip_at + ip_bytes > bpf_xdp_get_buff_len(context))) {
         packet->plain = 0;
     }
     const __u8 *bth = (void *)(udp + 1);
@@ -261,8 +267,10 @@ static __always_inline int corrupt(struct xdp_md *context, const struct packet *
 // The rules that may select the packet. Whether there are any.
 static __always_inline int candidates(const struct packet *packet, __u32 from,
                                       struct rule_set *set) {
+    const __u32 qpn = packet->path.qpn;
+    const int may_be_named = named_qpns[qpn / 64 % NAMED_QPN_WORDS] >> (qpn % 64) & 1;
     const struct rule_set *named =
-        rules_name_qpns ? bpf_map_lookup_elem(&ruled_qpns, &packet->path.qpn) : 0;
+        may_be_named ? bpf_map_lookup_elem(&ruled_qpns, &packet->path.qpn) : 0;
     const volatile struct rule_set *of_opcode = &by_opcode[from & 1][packet->opcode];
     __u64 any = 0;
     for (int i = 0; i < RULE_SET_WORDS; ++i) {
@@ -331,8 +339,8 @@ static __always_inline int apply_rules(struct turn *state) {
     return !state->gone;
 }
 
-static __always_inline int decide(struct xdp_md *context, const struct packet *packet, __u32 from,
-                                  __u64 length) {
+static __always_inline int decide(struct xdp_md *context, const struct packet *packet,
+                                  __u32 from) {
     if (!rule_count) return forward(from, 1);
     if (!began_ns) __sync_val_compare_and_swap(&began_ns, 0, bpf_ktime_get_ns());
     struct rule_set set;
@@ -340,14 +348,10 @@ static __always_inline int decide(struct xdp_md *context, const struct packet *p
     struct turn state = {.context = context,
                          .packet = *packet,
                          .set = set,
-                         .length = length,
+                         .length = bpf_xdp_get_buff_len(context),
                          .now = bpf_ktime_get_ns(),
                          .more = 1};
-    if (!apply_rules(&state)) {
-        count(4 + from);
-        return XDP_DROP;
-    }
-    return forward(from, 1);
+    return apply_rules(&state) ? forward(from, 1) : drop(from);
 }
 
 SEC("xdp.frags")
@@ -357,9 +361,7 @@ int bump(struct xdp_md *context) {
     volatile __u32 queue = context->rx_queue_index;
     const __u32 from = ingress == ifindex_a ? 0 : 1;
     struct packet packet = {};
-    const __u64 length = bpf_xdp_get_buff_len(context);
-    const int roce =
-        parse((void *)(long)context->data, (void *)(long)context->data_end, length, &packet);
+    const int roce = parse(context, &packet);
     if (!roce && !(takes_pfc && is_pfc(context))) return forward(from, 0);
     __u32 socket = from * QUEUES + queue;
     // Of the last tick, which costs a quarter of the exact time. Signed: the process may have written
@@ -370,7 +372,7 @@ int bump(struct xdp_md *context) {
         return roce && block_without_process ? XDP_DROP : forward(from, roce);
     }
     if (roce && packet.plain && (whole_plan || bpf_map_lookup_elem(&unconcerned, &packet.path))) {
-        return decide(context, &packet, from, length);
+        return decide(context, &packet, from);
     }
     return bpf_redirect_map(&sockets, socket, 0);
 }

@@ -12,6 +12,15 @@ struct rule_set {
     __u64 words[RULE_SET_WORDS];
 };
 
+// Of a direction, what the kernel has forwarded, how much of it is RoCEv2, and what rules dropped.
+struct kernel_counts {
+    __u64 forwarded;
+    __u64 roce;
+    __u64 dropped;
+};
+
+#define NAMED_QPN_WORDS 1024 // of 64 QPNs
+
 enum kernel_action { KERNEL_DROP, KERNEL_MARK_CE, KERNEL_CORRUPT };
 
 struct kernel_rule {

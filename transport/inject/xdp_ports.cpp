@@ -20,6 +20,7 @@
 #include <cerrno>
 #include <cstring>
 #include <optional>
+#include <ranges>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -262,7 +263,8 @@ std::expected<void, net::Error> XdpPorts::load() {
     std::memcpy(skeleton_->rodata->by_opcode, &index.by_opcode, sizeof index.by_opcode);
     static_assert(sizeof skeleton_->rodata->by_opcode == sizeof index.by_opcode);
     std::ranges::copy(index.any_qpn.words, skeleton_->rodata->any_qpn.words);
-    skeleton_->rodata->rules_name_qpns = index.by_qpn.empty() ? 0 : 1;
+    for (const std::uint32_t qpn : std::views::keys(index.by_qpn))
+        skeleton_->rodata->named_qpns[qpn / 64 % NAMED_QPN_WORDS] |= std::uint64_t{1} << (qpn % 64);
     if (const int loaded = bump_bpf::load(skeleton_.get()); loaded != 0) {
         return failed("the kernel does not take the XDP program", -loaded);
     }
@@ -570,19 +572,15 @@ PortCounts XdpPorts::counts(End end) {
         }
     }
     const int cpus = libbpf_num_possible_cpus();
-    std::vector<std::uint64_t> values(static_cast<std::size_t>(std::max(cpus, 1)));
-    const auto sum = [&](std::uint32_t key) {
-        std::uint64_t all = 0;
-        if (bpf_map_lookup_elem(bpf_map__fd(skeleton_->maps.counts), &key, values.data()) == 0) {
-            for (const std::uint64_t value : values)
-                all += value;
+    std::vector<kernel_counts> of_each(static_cast<std::size_t>(std::max(cpus, 1)));
+    const std::uint32_t key = end == End::A ? 0 : 1;
+    if (bpf_map_lookup_elem(bpf_map__fd(skeleton_->maps.counts), &key, of_each.data()) == 0) {
+        for (const kernel_counts& seen : of_each) {
+            counts.in_kernel += seen.forwarded;
+            counts.roce_in_kernel += seen.roce;
+            counts.dropped_by_rules += seen.dropped;
         }
-        return all;
-    };
-    const std::uint32_t first = end == End::A ? 0 : 1;
-    counts.in_kernel = sum(first);
-    counts.roce_in_kernel = sum(2 + first);
-    counts.dropped_by_rules = sum(4 + first);
+    }
     return counts;
 }
 
