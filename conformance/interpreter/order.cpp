@@ -22,7 +22,9 @@ Met<Order> order_of(Objects& objects, const script::Post& post, const CaseQp& qp
                                         {&post.swap, &order.swap},
                                         {&post.add, &order.add},
                                         {&post.placement, &order.placement},
-                                        {&post.selectivity, &order.selectivity}}) {
+                                        {&post.selectivity, &order.selectivity},
+                                        {&post.dscp, &order.dscp},
+                                        {&post.qkey, &order.qkey}}) {
         if (!*written) continue;
         const auto value = number(objects, **written, qp);
         if (!value) return std::unexpected(value.error());

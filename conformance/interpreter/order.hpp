@@ -22,6 +22,8 @@ struct Order {
     std::optional<std::uint64_t> add;
     std::optional<std::uint64_t> placement;
     std::optional<std::uint64_t> selectivity;
+    std::optional<std::uint64_t> dscp;
+    std::optional<std::uint64_t> qkey;
     std::optional<std::uint64_t> remote_address;
     std::uint64_t remote_length = 0;
     std::optional<wire::Rkey> rkey; // the remote region's, or the line's `rkey=`

@@ -94,6 +94,13 @@ Task<Met<>> play_post(Interpreter& interpreter, CaseQp& qp, const script::Post& 
         if (!address) co_return unplayable(post.to->span, "no such address");
         request.ud->address = *address;
     }
+    if (order.qkey) request.ud->qkey = wire::Qkey{static_cast<std::uint32_t>(*order.qkey)};
+    if (order.dscp) {
+        if (!interpreter.environment().capable("ud_path"))
+            co_return unsupported(post.dscp->span, "needs a traffic class for each datagram");
+        const auto ecn = request.ud->traffic_class.value_or(0) & 3U;
+        request.ud->traffic_class = static_cast<std::uint8_t>(*order.dscp << 2U | ecn);
+    }
     for (const script::RegionSlice& slice : post.local) {
         const Piece piece = co_await piece_of(objects, slice, qp);
         const std::uint64_t bytes =

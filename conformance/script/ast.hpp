@@ -298,7 +298,10 @@ struct Post {
     std::optional<Key> lkey;         // overrides the local region's key
     std::optional<Key> rkey;         // overrides the remote region's key
     std::optional<Word> mw;          // the window of a BIND_MW
-    std::optional<Address> to;       // of a datagram, instead of the address of the QP's `to`
+    // Of a datagram, instead of what the QP's line says.
+    std::optional<Address> to;
+    std::optional<Expr> dscp;
+    std::optional<Expr> qkey;
     std::optional<wire::Access> access;
     bool fence = false;
     bool inline_data = false;

@@ -185,13 +185,19 @@ class SideLine {
                  {"mw", Equals, false, [&] { post.mw = scope_.use(cursor_, NameKind::Window); }},
                  access(post.access),
                  {"to", Equals, false, [&] { post.to = parse_address(cursor_, scope_); }},
+                 number("dscp", post.dscp, 63),
+                 number("qkey", post.qkey, 0xFFFF'FFFF),
                  flag("fence", post.fence),
                  flag("inline", post.inline_data),
                  flag("se", post.solicited),
                  flag("unsignaled", post.unsignaled)});
         check_operation(operation, post);
-        if (post.to && (side_ != Side::Dut || service_ != wire::Service::Ud)) {
-            cursor_.fail(post.to->span, "only datagrams of the DUT can go elsewhere (type=UD)");
+        const bool elsewhere = post.to || post.dscp || post.qkey;
+        if (elsewhere && (side_ != Side::Dut || service_ != wire::Service::Ud)) {
+            cursor_.fail(post.to     ? post.to->span
+                         : post.dscp ? post.dscp->span
+                                     : post.qkey->span,
+                         "only datagrams of the DUT can go elsewhere (type=UD)");
         }
         posted_ids_.add(side_, wire::Queue::Send, post.ids);
         return post;
