@@ -428,10 +428,26 @@ bool is_copy_of_the_wire(Interpreter& interpreter, const CaseQp& qp, std::size_t
         qp.heard, [&](std::size_t one) { return one < index && record[one].bytes == entry.bytes; });
 }
 
+// CM-10: whether the DUT asks for patience, with its answer to a REQ.
+bool is_wait_for_answer(const CaseQp& qp, const Record& record, std::size_t index) {
+    const Entry& entry = record[index];
+    if (!entry.packet || management_of(*entry.packet) != kMraAttribute) return false;
+    const auto asked =
+        std::ranges::find_if(qp.entries.rbegin(), qp.entries.rend(), [&](std::size_t one) {
+            return one < index && record[one].from == Side::Tester && record[one].packet;
+        });
+    return asked != qp.entries.rend() && management_of(*record[*asked].packet) == kReqAttribute;
+}
+
 } // namespace
 
 bool passes_without_line(Interpreter& interpreter, const CaseQp& qp, std::size_t index) {
     Entry& entry = interpreter.record()[index];
+    if (is_wait_for_answer(qp, interpreter.record(), index)) {
+        entry.remarks.emplace_back("the DUT will answer later (CM-10)");
+        entry.tolerated = true;
+        return true;
+    }
     if (qp.answering) return needs_no_line_of_engine(entry, context_of(interpreter, qp));
     if (!entry.tolerated && is_copy_of_the_wire(interpreter, qp, index)) entry.tolerated = true;
     if (!entry.tolerated && needs_no_line(entry, context_of(interpreter, qp))) {

@@ -9,6 +9,7 @@
 #include "conformance/interpreter/environment.hpp"
 #include "conformance/interpreter/events.hpp"
 #include "conformance/interpreter/interpreter.hpp"
+#include "conformance/interpreter/notation.hpp"
 #include "conformance/interpreter/objects.hpp"
 #include "conformance/interpreter/record.hpp"
 #include "conformance/interpreter/send.hpp"
@@ -20,7 +21,8 @@ namespace veriroce::interpreter {
 namespace {
 
 constexpr int kQuestions = 3;
-constexpr std::uint16_t kRequest = 0x10; // CM_REQ
+// Of the IP CM service, TCP's port space; the port is one that nobody takes.
+constexpr std::int64_t kIpService = 0x0000'0000'0106'0001;
 
 struct Default {
     std::string_view field;
@@ -57,30 +59,47 @@ std::uint64_t code_of(wire::Mtu mtu) {
     return code;
 }
 
-// Whether a datagram of the DUT has come, be it to a wrong QP or UDP port: what is wrong about it
-// is for the lines.
-bool answered(const Record& record) {
-    if (record.to_another_port) return true;
+enum class Answer : std::uint8_t { None, Wait, Last };
+
+// What has come of the DUT, be it to a wrong QP or UDP port: what is wrong about it is for the
+// lines. An MRA asks for patience (CM-10): the answer follows.
+Answer answer_in(const Record& record) {
+    if (record.to_another_port) return Answer::Last;
+    Answer found = Answer::None;
     for (std::size_t i = 0; i < record.size(); ++i) {
         const Entry& entry = record[i];
-        if (entry.from == Side::Dut && entry.packet &&
-            entry.packet->info().service == wire::Service::Ud)
-            return true;
+        if (entry.from != Side::Dut || !entry.packet ||
+            entry.packet->info().service != wire::Service::Ud)
+            continue;
+        if (management_of(*entry.packet) != kMraAttribute) return Answer::Last;
+        found = Answer::Wait;
     }
-    return false;
+    return found;
 }
 
-// The first question of a case and its answer.
+// A REQ for a service that nobody offers.
+script::SendPacket question(bool of_ip_service) {
+    script::SendPacket made{.qp = {.name = std::string(script::kGsiName)},
+                            .kind = script::Management{kReqAttribute}};
+    if (of_ip_service) {
+        made.fields.push_back({.field = *script::mad_field(kReqAttribute, "cm.serviceid"),
+                               .value = script::Expr{.number = kIpService},
+                               .span = {}});
+    }
+    return made;
+}
+
+// The first question of a case and its answer. A device that answers one kind of service alone has
+// connection management; what is wrong about that is for the lines, too.
 Task<Met<>> ask_for_a_service(Interpreter& interpreter, CaseQp& gsi) {
-    const script::SendPacket question{.qp = {.name = std::string(script::kGsiName)},
-                                      .kind = script::Management{kRequest}};
     for (int i = 0; i < kQuestions; ++i) {
-        co_await play(interpreter, question, {});
+        co_await play(interpreter, question(i == 1), {});
         const wire::Instant deadline =
             interpreter.clock().now() + interpreter.environment().patience;
-        while (!answered(interpreter.record()) && interpreter.clock().now() < deadline)
+        while (answer_in(interpreter.record()) != Answer::Last &&
+               interpreter.clock().now() < deadline)
             co_await interpreter.events().wait(deadline);
-        if (!answered(interpreter.record())) continue;
+        if (answer_in(interpreter.record()) == Answer::None) continue;
         // An answer to an earlier question may still come.
         if (i > 0)
             co_await interpreter.events().sleep(interpreter.clock().now() +

@@ -22,6 +22,8 @@ std::string duration_text(wire::Duration duration); // "67.108 ms"
 
 // The attribute of a message of connection management; nothing if the packet has none.
 std::optional<std::uint16_t> management_of(const wire::Packet& packet);
+inline constexpr std::uint16_t kReqAttribute = 0x10; // CM_REQ
+inline constexpr std::uint16_t kMraAttribute = 0x11; // CM_MRA
 
 std::string_view opcode_text(const wire::Packet& packet); // "NAK", "RDMA_READ_REQUEST", "CM_REJ"
 // "ACK psn=2 msn=1": the opcode and the most important fields. `psn` is relative to the first PSN
