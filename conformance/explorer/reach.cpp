@@ -31,6 +31,7 @@ Reach reach_of(const interpreter::Environment& environment) {
             .atomic_write = environment.capable("atomic_write"),
             .unreliable = environment.capable("uc"),
             .datagrams = environment.capable("ud"),
+            .datagram_paths = environment.capable("ud_path"),
             .second_address = !environment.tester.spare.empty(),
             .buffers_early = environment.trait("buffers_before_rtr"),
             .times_retries = !environment.trait("adaptive_retransmission") &&

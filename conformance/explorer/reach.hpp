@@ -32,6 +32,7 @@ struct Reach {
     bool atomic_write = true;
     bool unreliable = true;                 // UC
     bool datagrams = true;                  // UD
+    bool datagram_paths = true;             // each has a traffic class of its own
     bool second_address = true;             // of the tester
     bool buffers_early = false;             // a request that comes before RTR is served in RTR
     bool times_retries = true;              // its retries come when the timeout says

@@ -228,8 +228,17 @@ void post_ud(Sketch& sketch, Qp& qp) {
     const std::vector<std::uint64_t> parts = sketch.parts(bytes, 3);
     const std::string local = sketch.sources(qp.domain, parts);
     if (parts.size() == 1) expected += " data=" + local; // of several the model looks at the data
-    sketch.say(fmt::format("dut    post {}SEND{} id={} local={}{}", of(qp), rest, id, local,
-                           immediate ? " imm=7" : ""));
+    std::string line = fmt::format("dut    post {}SEND{} id={} local={}{}", of(qp), rest, id, local,
+                                   immediate ? " imm=7" : "");
+    // EXT-05, ENC-12: as its work request says; the model knows what that comes to.
+    if (sketch.percent(25)) {
+        const std::uint64_t key = sketch.random().next() >> 32;
+        line = with_option(std::move(line), fmt::format("qkey=0x{:X}", key));
+    }
+    if (sketch.reach().datagram_paths && sketch.percent(25))
+        line = with_option(std::move(line), fmt::format("dscp={}", sketch.random().below(64)));
+    if (sketch.features().notices && sketch.percent(20)) line = with_option(std::move(line), "se");
+    sketch.say(std::move(line));
     sketch.say(std::move(expected));
     sketch.say(fmt::format("dut    done {}send id={}", of(qp), id));
 }

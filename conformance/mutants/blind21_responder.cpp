@@ -715,7 +715,7 @@ constexpr std::array kMutants{
            .description = "A WRITE of several packets with immediate data that brings fewer bytes "
                           "than it announced is completed and acknowledged.",
            .checks = kStandardChecks.with(RequestCheck::MessageLength, short_with_immediate)},
-    Mutant{.name = "receive_list_ends_at_empty_sge",
+    Mutant{.name = "receive_stops_before_empty_piece",
            .rule = "LEN-06",
            .description = "The pieces of a receive behind one of zero bytes are not used: a SEND "
                           "that needs them is refused as too long.",

@@ -88,6 +88,8 @@ std::span<const Mutant> blind20_responder();
 std::span<const Mutant> blind20_requester();
 std::span<const Mutant> blind21_responder();
 std::span<const Mutant> blind21_requester();
+std::span<const Mutant> blind22_responder();
+std::span<const Mutant> blind22_requester();
 
 std::span<const Mutant> lawful_first();
 std::span<const Mutant> lawful_responder();
@@ -110,5 +112,6 @@ std::span<const Mutant> lawful_blind6_mixed();
 std::span<const Mutant> lawful_blind7_mixed();
 std::span<const Mutant> lawful_blind8_mixed();
 std::span<const Mutant> lawful_blind9_mixed();
+std::span<const Mutant> lawful_blind10_mixed();
 
 } // namespace veriroce::mutants

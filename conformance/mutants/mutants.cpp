@@ -66,7 +66,8 @@ const std::vector<std::vector<Mutant>>& blind_samples() {
         members_of({blind18_responder, blind18_requester}),
         members_of({blind19_responder, blind19_requester}),
         members_of({blind20_responder, blind20_requester}),
-        members_of({blind21_responder, blind21_requester})};
+        members_of({blind21_responder, blind21_requester}),
+        members_of({blind22_responder, blind22_requester})};
     return samples;
 }
 
@@ -76,13 +77,17 @@ std::span<const Mutant> blind(std::size_t sample) {
 
 std::span<const Mutant> lawful() {
     static const std::vector<Mutant> oddities =
-        members_of({lawful_first,          lawful_responder,      lawful_requester,
-                    lawful_port,           lawful_headers,        lawful_answers,
-                    lawful_resends,        lawful_host,           lawful_blind_answers,
-                    lawful_blind_requests, lawful_blind2_answers, lawful_blind2_requests,
-                    lawful_blind3,         lawful_blind4,         lawful_blind5_plain,
-                    lawful_blind5_traits,  lawful_blind6_mixed,   lawful_blind7_mixed,
-                    lawful_blind8_mixed,   lawful_blind9_mixed,   lawful_cm});
+        members_of({lawful_first,          lawful_responder,
+                    lawful_requester,      lawful_port,
+                    lawful_headers,        lawful_answers,
+                    lawful_resends,        lawful_host,
+                    lawful_blind_answers,  lawful_blind_requests,
+                    lawful_blind2_answers, lawful_blind2_requests,
+                    lawful_blind3,         lawful_blind4,
+                    lawful_blind5_plain,   lawful_blind5_traits,
+                    lawful_blind6_mixed,   lawful_blind7_mixed,
+                    lawful_blind8_mixed,   lawful_blind9_mixed,
+                    lawful_blind10_mixed,  lawful_cm});
     return oddities;
 }
 
