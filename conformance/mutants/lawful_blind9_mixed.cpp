@@ -315,7 +315,7 @@ class ColdReceiver {
 
 // CM-01: "timeouts and max_cm_retries honoured", and no rule asks for an answer sooner. CM-05:
 // Linux stays silent on a duplicate of what is answered already; one answer leaves for both here.
-class SlowManager final : public engine::SurfaceFilter {
+class SlowRefusals final : public engine::SurfaceFilter {
   public:
     void outbound(engine::OwnedDatagram datagram, wire::Instant now,
                   std::vector<engine::OwnedDatagram>& out) override {
@@ -658,7 +658,7 @@ constexpr std::array kMutants{
            .rule = "CM-01",
            .description = "REJ leaves 1.2 ms, SIDR_REP 0.7 ms and DREP 0.2 ms late, in order, and "
                           "a message that still waits is not sent a second time.",
-           .make_filter = make<SlowManager>},
+           .make_filter = make<SlowRefusals>},
     // --- requesters
     Mutant{.name = "lb9m_rest_of_read_asked_in_two",
            .rule = "REQ-32",
