@@ -364,8 +364,8 @@ int bump(struct xdp_md *context) {
     const int roce = parse(context, &packet);
     if (!roce && !(takes_pfc && is_pfc(context))) return forward(from, 0);
     __u32 socket = from * QUEUES + queue;
-    // Of the last tick, which costs a quarter of the exact time. Signed: the process may have written
-    // a later one.
+    // Of the last tick, which costs less than the exact time. Signed: the process may have written a
+    // later one.
     const __s64 silence = (__s64)(bpf_ktime_get_coarse_ns() - heartbeat_ns);
     if (silence >= (__s64)longest_silence_ns || queue >= QUEUES ||
         !bpf_map_lookup_elem(&sockets, &socket)) {
