@@ -50,6 +50,7 @@ constexpr std::size_t kLinkBytes = 22;                // Ethernet and two tags
 constexpr wire::Duration kFreeing = std::chrono::seconds(2);
 constexpr wire::Duration kFreeingPoll = std::chrono::milliseconds(20);
 constexpr long kBpfFilesystem = 0xCAFE4A11;
+constexpr std::uint64_t kLent = ~std::uint64_t{0}; // in the place of an address that left
 
 std::unexpected<net::Error> failed(std::string what, int number) {
     return std::unexpected(net::system_error(std::move(what), number));
@@ -126,15 +127,23 @@ class Memory {
     [[nodiscard]] xsk_umem* umem() const { return umem_; }
     [[nodiscard]] std::byte* at(std::uint64_t address) const { return area_ + address; }
     [[nodiscard]] std::size_t free() const { return free_.size(); }
+    // Where these bytes are in it, if they are.
+    [[nodiscard]] std::optional<std::uint64_t> address_of(wire::Bytes bytes) const {
+        const auto first = reinterpret_cast<std::uintptr_t>(area_);
+        const auto at = reinterpret_cast<std::uintptr_t>(bytes.data());
+        if (at < first || at - first >= bytes_) return std::nullopt;
+        return at - first;
+    }
     std::uint64_t take() { // one must be free
         assert(!free_.empty());
         const std::uint64_t frame = free_.back();
         free_.pop_back();
         return frame;
     }
-    void give_back(std::uint64_t address) {
-        free_.push_back(address & ~std::uint64_t{kFrameBytes - 1});
+    static std::uint64_t frame_of(std::uint64_t address) {
+        return address & ~std::uint64_t{kFrameBytes - 1};
     }
+    void give_back(std::uint64_t address) { free_.push_back(frame_of(address)); }
 
   private:
     xsk_umem* umem_ = nullptr;
@@ -170,6 +179,8 @@ struct Port {
     std::size_t reading = 0;                      // the socket that was read last
     std::vector<Arrival> arrivals;
     std::vector<std::uint64_t> addresses; // of the entries of its ring that are in `arrivals`
+    std::size_t lent = 0;                 // of these, how many leave by the other port as they are
+    std::size_t next = 0;                 // where the next one to leave should stand in `addresses`
     // Frames of several buffers, put together; the first `joins` are in `arrivals`.
     std::vector<std::vector<std::byte>> joined;
     std::size_t joins = 0;
@@ -238,6 +249,7 @@ class XdpPorts final : public Ports {
     std::expected<void, net::Error> attach(Port& port);
     [[nodiscard]] bool several_buffers() const { return options_.mtu + kLinkBytes > kPiece; }
     wire::MutableBytes join(Port& port, std::span<const xdp_desc> pieces);
+    std::optional<std::uint64_t> lend(Port& from, wire::Bytes frame);
     void refill(Socket& socket, std::uint32_t count);
     void reclaim(Socket& socket);
     void kick(Port& port);
@@ -463,6 +475,7 @@ std::expected<std::span<const Arrival>, int> XdpPorts::receive(End from) {
     Port& one = port(from);
     one.arrivals.clear();
     one.addresses.clear();
+    one.lent = one.next = 0;
     one.joins = 0;
     for (std::size_t i = 0; i < one.sockets.size() && one.addresses.empty(); ++i) {
         one.reading = (one.reading + 1) % one.sockets.size();
@@ -489,12 +502,32 @@ void XdpPorts::done(End from) {
     Port& one = port(from);
     if (one.addresses.empty()) return;
     Socket& socket = *one.sockets[one.reading];
-    for (const std::uint64_t address : one.addresses)
-        memory_->give_back(address);
+    for (const std::uint64_t address : one.addresses) {
+        if (address != kLent) memory_->give_back(address);
+    }
     const auto taken = static_cast<std::uint32_t>(one.addresses.size());
     xsk_ring_cons__release(&socket.in, taken);
     refill(socket, taken);
     one.addresses.clear();
+    one.lent = one.next = 0;
+}
+
+// The address of a frame that came with the present batch of a port and can leave without a copy:
+// its buffer goes to the ring of the other port.
+std::optional<std::uint64_t> XdpPorts::lend(Port& from, wire::Bytes frame) {
+    const auto address = memory_->address_of(frame);
+    if (!address) return std::nullopt;
+    const auto same = [&](std::uint64_t one) {
+        return one != kLent && Memory::frame_of(one) == Memory::frame_of(*address);
+    };
+    auto found = std::find_if(from.addresses.begin() + static_cast<std::ptrdiff_t>(from.next),
+                              from.addresses.end(), same);
+    if (found == from.addresses.end()) found = std::ranges::find_if(from.addresses, same);
+    if (found == from.addresses.end()) return std::nullopt;
+    *found = kLent;
+    from.next = static_cast<std::size_t>(found - from.addresses.begin()) + 1;
+    ++from.lent;
+    return address;
 }
 
 // Takes back the memory of frames that have left.
@@ -517,15 +550,26 @@ void XdpPorts::queue(End to, wire::Bytes frame, const OffloadNote& note) {
         return;
     }
     const auto count = static_cast<std::uint32_t>(pieces);
-    if (memory_->free() < pieces) kick(one);
+    // What is lent must be replaced when its batch is done.
+    const auto enough = [&] { return memory_->free() >= ports_[0].lent + ports_[1].lent + pieces; };
+    if (!enough()) kick(one);
     std::uint32_t at = 0;
-    bool room = memory_->free() >= pieces;
+    bool room = enough();
     if (room && xsk_ring_prod__reserve(&socket.out, count, &at) != count) {
         kick(one);
         room = xsk_ring_prod__reserve(&socket.out, count, &at) == count;
     }
     if (!room) {
         ++one.counts.queue_full;
+        return;
+    }
+    const auto lent =
+        pieces == 1 ? lend(port(to == End::A ? End::B : End::A), frame) : std::nullopt;
+    if (lent) {
+        *xsk_ring_prod__tx_desc(&socket.out, at) = {
+            .addr = *lent, .len = static_cast<std::uint32_t>(frame.size()), .options = 0};
+        xsk_ring_prod__submit(&socket.out, 1);
+        ++one.queued;
         return;
     }
     // All pieces at once: the kernel would take a chain without its end for a whole frame.
