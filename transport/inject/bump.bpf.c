@@ -280,8 +280,8 @@ static __always_inline int candidates(const struct packet *packet, __u32 from,
     return any != 0;
 }
 
-// The lowest bit that is set, by a de Bruijn sequence: BPF has no instruction for it, and each branch
-// would be another path for the verifier.
+// The lowest bit that is set, by a de Bruijn sequence: BPF has no instruction for it, and each
+// branch would be another path for the verifier.
 #define DE_BRUIJN 0x03F79D71B4CB0A89ULL
 static const __u8 place_of[64] = {
     0, 1, 48, 2, 57, 49, 28, 3, 61, 58, 50, 42, 38, 29, 17, 4,
@@ -364,8 +364,8 @@ int bump(struct xdp_md *context) {
     const int roce = parse(context, &packet);
     if (!roce && !(takes_pfc && is_pfc(context))) return forward(from, 0);
     __u32 socket = from * QUEUES + queue;
-    // Of the last tick, which costs less than the exact time. Signed: the process may have written a
-    // later one.
+    // Of the last tick, which costs less than the exact time. Signed: the process may have written
+    // a later one.
     const __s64 silence = (__s64)(bpf_ktime_get_coarse_ns() - heartbeat_ns);
     if (silence >= (__s64)longest_silence_ns || queue >= QUEUES ||
         !bpf_map_lookup_elem(&sockets, &socket)) {
