@@ -9,7 +9,6 @@
 // Exit codes: 0; 1 a frame was lost or wrong; 3 this machine cannot play it.
 #include <net/if.h>
 #include <poll.h>
-#include <sched.h>
 
 #include <algorithm>
 #include <atomic>
@@ -43,8 +42,7 @@ using inject::DataPath;
 using inject::PacketPort;
 
 constexpr std::size_t kLatencies = 500; // in each turn
-constexpr int kSenderCore = 0;
-const int kForwarderCore = std::thread::hardware_concurrency() > 1 ? 1 : 0;
+const Cores kCores;                     // the forwarder is the receiver
 
 struct Way {
     const char* name;
@@ -74,20 +72,13 @@ bump_by(DataPath path, std::vector<fault::Rule> rules = {}, bool in_kernel = fal
     return [=] { return bump(path, rules, in_kernel); };
 }
 
-void stay_on(int core) {
-    cpu_set_t cores;
-    CPU_ZERO(&cores);
-    CPU_SET(static_cast<std::size_t>(core), &cores);
-    needed(::sched_setaffinity(0, sizeof cores, &cores), "running on one core");
-}
-
 // A forwarder on a core of its own.
 class Forwarding {
   public:
     explicit Forwarding(const Way& way)
         : forwarder_(way.make()), thread_([this] {
               try {
-                  stay_on(kForwarderCore);
+                  stay_on(kCores.receiver);
                   while (!stop_)
                       forwarder_->step();
               } catch (const std::exception& error) {
@@ -281,7 +272,7 @@ void from_kernel(const ThreeHosts& hosts, PacketPort& sender, const Options& opt
 int run(const Options& options) {
     const ThreeHosts hosts;
     PacketPort sender = hosts.at_a([] { return port_here("host_a"); });
-    stay_on(kSenderCore);
+    stay_on(kCores.sender);
     for (const std::size_t payload : {std::size_t{64}, std::size_t{1'024}}) {
         if (options.sender != "kernel") from_user(hosts, sender, options, payload);
 #ifdef VERIROCE_HAVE_XDP

@@ -11,14 +11,6 @@ namespace veriroce::bench_test {
 
 namespace {
 
-void stay_on(int core) {
-    cpu_set_t cores;
-    CPU_ZERO(&cores);
-    CPU_SET(static_cast<std::size_t>(core), &cores);
-    needed(::sched_setaffinity(0, sizeof cores, &cores),
-           "cannot run on core " + std::to_string(core));
-}
-
 // A thread on one core that repeats `some` until it is told to stop, or fails.
 class Side {
   public:
@@ -56,6 +48,14 @@ struct Reading {
 };
 
 } // namespace
+
+void stay_on(int core) {
+    cpu_set_t cores;
+    CPU_ZERO(&cores);
+    CPU_SET(static_cast<std::size_t>(core), &cores);
+    needed(::sched_setaffinity(0, sizeof cores, &cores),
+           "cannot run on core " + std::to_string(core));
+}
 
 int needed(int result, const std::string& what) {
     if (result < 0) throw Failure(what + ": " + ::strerrordesc_np(errno));

@@ -37,6 +37,9 @@ struct Cores {
     int receiver = std::thread::hardware_concurrency() > 1 ? 1 : 0;
 };
 
+// The calling thread, from now on. Throws Failure.
+void stay_on(int core);
+
 struct Rates {
     double received = 0; // datagrams a second
     double sent = 0;

@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "dissector/wire/bth.hpp"
+#include "dissector/wire/ethernet.hpp"
 #include "dissector/wire/outer.hpp"
 #include "dissector/wire/udp.hpp"
 #include "tests/bench/inject/live_programs.hpp"
@@ -15,7 +17,9 @@ namespace veriroce::bench_test {
 namespace {
 
 constexpr std::uint32_t kBatch = 64; // frames that the kernel keeps under way at a time
-constexpr std::size_t kPsnAt = 14 + 20 + 8 + 9;
+// In a frame of send_frame(): behind the headers, the last three bytes of the BTH.
+constexpr std::size_t kPsnAt =
+    wire::Ethernet::kSize + wire::Ipv4::kSize + wire::Udp::kSize + wire::Bth::kSize - 3;
 
 void copy_to(std::span<std::uint8_t> to, std::span<const std::byte> from) {
     std::ranges::transform(from, to.begin(),
