@@ -16,6 +16,8 @@
 #include <cstdlib>
 #include <exception>
 #include <functional>
+#include <optional>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
@@ -71,6 +73,10 @@ bump_by(DataPath path, std::vector<fault::Rule> rules = {}, bool in_kernel = fal
     if (rules.empty()) rules = rule_that_waits();
     return [=] { return bump(path, rules, in_kernel); };
 }
+
+struct LostFrame : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
 
 // A forwarder on a core of its own.
 class Forwarding {
@@ -216,14 +222,22 @@ Options read_options(int argc, char** argv) {
     return options;
 }
 
-// Plays `turn` for each way that this machine can play, `runs` times.
+// Plays `turn` for each way, `runs` times. It says which ways this machine cannot play, and leaves
+// them out; without the first one it throws, because the others are held against it.
 void in_turns(const ThreeHosts& hosts, PacketPort& sender, int runs, std::vector<Way>& ways,
               const std::function<void(Way&)>& turn) {
     for (int i = 0; i < runs; ++i) {
         for (Way& way : ways) {
-            const Forwarding forwarding(way);
+            std::optional<Forwarding> forwarding;
+            try {
+                forwarding.emplace(way);
+            } catch (const Failure& failure) {
+                if (&way == &ways.front()) throw;
+                fmt::print("{}: {}\n", way.name, failure.what());
+                continue;
+            }
             if (!check(hosts, sender)) {
-                throw Failure(
+                throw LostFrame(
                     fmt::format("{}: a frame was lost, or came with a wrong ICRC", way.name));
             }
             turn(way);
@@ -288,6 +302,9 @@ int run(const Options& options) {
 int main(int argc, char** argv) {
     try {
         return run(read_options(argc, argv));
+    } catch (const LostFrame& lost) {
+        fmt::print(stderr, "bench_inject: {}\n", lost.what());
+        return 1;
     } catch (const Failure& failure) {
         fmt::print(stderr, "bench_inject: {}\n", failure.what());
         return 3;
