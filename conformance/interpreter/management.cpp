@@ -21,7 +21,7 @@ namespace veriroce::interpreter {
 namespace {
 
 constexpr int kQuestions = 3;
-// Of the IP CM service, TCP's port space; the port is one that nobody takes.
+// Of the IP CM service, TCP's port space, port 1, on which no device listens.
 constexpr std::int64_t kIpService = 0x0000'0000'0106'0001;
 
 struct Default {
@@ -77,7 +77,7 @@ Answer answer_in(const Record& record) {
     return found;
 }
 
-// A REQ for a service that nobody offers.
+// A REQ for a service that the device does not offer.
 script::SendPacket question(bool of_ip_service) {
     script::SendPacket made{.qp = {.name = std::string(script::kGsiName)},
                             .kind = script::Management{kReqAttribute}};

@@ -162,8 +162,8 @@ void BareAfXdp::close() {
 BareAfXdp::BareAfXdp() {
     area_ = ::mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (area_ == MAP_FAILED) throw Failure("no memory for frames");
-    // The kernel frees the queues of the forwarder before this one a little later; libxdp needs
-    // all anew then.
+    // The kernel frees the queues of the forwarder before this one a little later. After a failure
+    // libxdp needs new memory, too.
     int opened = open();
     for (int i = 0; opened == -EBUSY && i < 100; ++i) {
         close();

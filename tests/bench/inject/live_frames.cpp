@@ -9,6 +9,7 @@
 
 #include "dissector/wire/bth.hpp"
 #include "dissector/wire/ethernet.hpp"
+#include "dissector/wire/ip.hpp"
 #include "dissector/wire/outer.hpp"
 #include "dissector/wire/udp.hpp"
 #include "tests/bench/inject/live_programs.hpp"

@@ -11,8 +11,6 @@
 #include <string>
 #include <vector>
 
-#include "dissector/wire/ip.hpp"
-
 namespace veriroce::bench_test {
 
 class ThreeHosts {
