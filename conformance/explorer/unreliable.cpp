@@ -26,7 +26,7 @@ struct Sink {
 };
 
 // In two pieces if the QP takes them: then no line can name what it holds, and the model looks.
-Sink post_receive(Sketch& sketch, const Qp& qp, std::uint64_t bytes) {
+Sink post_unreliable_receive(Sketch& sketch, const Qp& qp, std::uint64_t bytes) {
     const bool pieces = sketch.features().pieces && bytes > 1 && sketch.percent(30);
     const std::uint64_t first =
         pieces ? 1 + sketch.random().below(std::min<std::uint64_t>(bytes - 1, 2 * kGrhBytes))
@@ -91,7 +91,7 @@ void send_uc(Sketch& sketch, Qp& qp) {
     const std::uint64_t bytes = std::min<std::uint64_t>(sketch.length(), 4 * sketch.mtu());
     const std::uint64_t from = sketch.constant(bytes);
     const bool immediate = sketch.features().immediate && sketch.percent(30);
-    const Sink sink = post_receive(sketch, qp, 4 * sketch.mtu());
+    const Sink sink = post_unreliable_receive(sketch, qp, 4 * sketch.mtu());
     const auto lines = packets_of(sketch, qp, "SEND", "", from, bytes, immediate);
     if (sketch.features().gaps && lines.size() > 1 && sketch.percent(50)) {
         const std::size_t lost = sketch.random().below(lines.size());
@@ -128,7 +128,7 @@ void write_uc(Sketch& sketch, Qp& qp) {
         loses ? static_cast<std::int64_t>(sketch.random().below(static_cast<std::uint64_t>(count)))
               : count;
     std::optional<Sink> sink;
-    if (immediate) sink = post_receive(sketch, qp, sketch.mtu());
+    if (immediate) sink = post_unreliable_receive(sketch, qp, sketch.mtu());
     const auto lines = packets_of(sketch, qp, "RDMA_WRITE", remote, from, bytes, immediate);
     for (std::size_t i = 0; i < lines.size(); ++i) {
         if (std::cmp_not_equal(i, lost)) sketch.say(lines[i]);
@@ -186,7 +186,8 @@ void send_ud(Sketch& sketch, Qp& qp) {
     const bool immediate = sketch.features().immediate && sketch.percent(30);
     // Just large enough, or for any.
     const bool exact = sketch.percent(50);
-    const Sink sink = post_receive(sketch, qp, kGrhBytes + (exact ? bytes : sketch.mtu()));
+    const Sink sink =
+        post_unreliable_receive(sketch, qp, kGrhBytes + (exact ? bytes : sketch.mtu()));
     const std::string key = fmt::format(" qkey=0x{:X}", qp.queue_key);
     if (exact && bytes < sketch.mtu() && sketch.percent(20)) { // it takes none that is too long
         const std::uint64_t over = 1 + sketch.random().below(sketch.mtu() - bytes);
@@ -255,7 +256,7 @@ void change_queue_key(Sketch& sketch, Qp& qp) {
 void post_idle_receives(Sketch& sketch, const Qp& qp) {
     if (!sketch.percent(60)) return;
     for (std::uint64_t more = 1 + sketch.random().below(3); more > 0; --more)
-        (void)post_receive(sketch, qp, sketch.mtu());
+        (void)post_unreliable_receive(sketch, qp, sketch.mtu());
 }
 
 void talk_unreliably(Sketch& sketch, Qp& qp) {
