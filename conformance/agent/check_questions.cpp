@@ -36,10 +36,11 @@ void ask_welcome(Talk& talk, const dut::Welcome& welcome) {
     talk.check(has(welcome.capabilities, "rc") && has(welcome.capabilities, "read"),
                "the minimum capabilities", "the capabilities rc and read");
     const std::set<std::string_view> known{
-        "rc",         "uc",     "ud",  "read",   "atomics",     "send_inv",     "imm",
-        "ipv6",       "vlan",   "sqd", "apm",    "flush",       "atomic_write", "e2e_credits",
-        "pkey_table", "rocev1", "srq", "mw",     "cm",          "notify",       "events",
-        "congestion", "mw1",    "mw2", "mtu256", "reset_reuse", "query_qp",     "ud_path"};
+        "rc",           "uc",          "ud",         "read",       "atomics", "send_inv",
+        "imm",          "ipv6",        "vlan",       "sqd",        "apm",     "flush",
+        "atomic_write", "e2e_credits", "pkey_table", "rocev1",     "srq",     "mw",
+        "cm",           "notify",      "events",     "congestion", "mw1",     "mw2",
+        "mtu256",       "reset_reuse", "query_qp",   "ud_path",    "iova"};
     talk.check(std::ranges::all_of(welcome.capabilities,
                                    [&](const auto& word) { return known.contains(word); }),
                "the words of capabilities", "only words listed under Capabilities and traits");

@@ -166,6 +166,8 @@ dut::Answer VerbsDevice::carry_out(const dut::CqWait& request, wire::Instant now
 dut::Answer VerbsDevice::carry_out(const dut::MrRegister& request, wire::Instant /*now*/) {
     const auto* pd = find_in(pds_, request.pd);
     if (pd == nullptr) return std::unexpected(dut::no_such("pd", request.pd.value));
+    const auto wanted = dut::RegionMemory::wanted_address(request);
+    if (!wanted) return std::unexpected(wanted.error());
     if (!budget_.take_memory(dut::RegionMemory::footprint(request.length))) {
         return std::unexpected(dut::refused(dut::MrRegister::method, "ENOMEM",
                                             "more memory than this agent allows its "
@@ -181,7 +183,9 @@ dut::Answer VerbsDevice::carry_out(const dut::MrRegister& request, wire::Instant
         dut::write_pattern(bytes, request.fill->pattern, 0, request.fill->key.value_or(0));
     }
     const unsigned access = to_verbs(request.access);
-    MrPtr mr(ibv_reg_mr(pd->get(), bytes.data(), bytes.size(), access));
+    MrPtr mr(request.iova
+                 ? ibv_reg_mr_iova(pd->get(), bytes.data(), bytes.size(), *request.iova, access)
+                 : ibv_reg_mr(pd->get(), bytes.data(), bytes.size(), access));
     if (mr == nullptr) {
         const int error = errno;
         budget_.give_memory(dut::RegionMemory::footprint(request.length));
@@ -193,9 +197,7 @@ dut::Answer VerbsDevice::carry_out(const dut::MrRegister& request, wire::Instant
         }
         return std::unexpected(std::move(failure));
     }
-    // ZERO_BASED (verbs): the address of the first byte is 0.
-    const auto address =
-        request.access.zero_based ? 0 : reinterpret_cast<std::uintptr_t>(bytes.data());
+    const auto address = wanted->value_or(reinterpret_cast<std::uintptr_t>(bytes.data()));
     const auto handle = next_handle<dut::MrHandle>();
     const dut::MrRegistered registered{
         .mr = handle, .address = address, .lkey = {mr->lkey}, .rkey = {mr->rkey}};

@@ -113,11 +113,19 @@ class Prober {
         found("srq", outcome_of(SrqPtr(ibv_create_srq(pd_.get(), &srq))));
         found("mw1", outcome_of(MwPtr(ibv_alloc_mw(pd_.get(), IBV_MW_TYPE_1))));
         found("mw2", outcome_of(MwPtr(ibv_alloc_mw(pd_.get(), IBV_MW_TYPE_2))));
+        found("iova", outcome_of(chosen_region()));
         const ChannelPtr channel(ibv_create_comp_channel(&context_));
         const CqPtr notifying(
             channel == nullptr ? nullptr : ibv_create_cq(&context_, 4, nullptr, channel.get(), 0));
         if (notifying != nullptr)
             found("notify", outcome_of(ibv_req_notify_cq(notifying.get(), 0)));
+    }
+
+    // A page, as a region far from where it lies.
+    MrPtr chosen_region() {
+        constexpr std::uint64_t iova = std::uint64_t{3} << 32;
+        return MrPtr(
+            ibv_reg_mr_iova(pd_.get(), page_.data(), page_.size(), iova, IBV_ACCESS_LOCAL_WRITE));
     }
 
     // The claim, or the first smaller power of two that works; 0 if none does.
@@ -233,6 +241,7 @@ class Prober {
     ibv_context& context_;
     dut::Welcome& welcome_;
     std::optional<Path> path_;
+    alignas(4096) std::array<std::byte, 4096> page_{};
     PdPtr pd_;
     CqPtr cq_;
 };

@@ -186,7 +186,7 @@ std::string_view atomic_name(ibv_atomic_cap cap) {
 std::vector<std::string> capabilities_of(const ibv_device_attr& device,
                                          const std::vector<dut::Port>& ports) {
     std::vector<std::string> words{"rc",  "uc",  "ud",     "ud_path", "read",
-                                   "imm", "sqd", "events", "notify"};
+                                   "imm", "sqd", "events", "notify",  "iova"};
     const auto add_if = [&](bool has, std::string_view word) {
         if (has) words.emplace_back(word);
     };

@@ -76,10 +76,10 @@ Answer EngineDevice::carry_out(const Hello& /*request*/, wire::Instant /*now*/) 
         .backend = "engine",
         .device = description_.device,
         .firmware = description_.firmware,
-        .capabilities = {"rc",     "uc",       "ud",          "read",         "atomics",
-                         "imm",    "send_inv", "flush",       "atomic_write", "sqd",
-                         "events", "notify",   "srq",         "mw",           "mw1",
-                         "mw2",    "mtu256",   "reset_reuse", "query_qp",     "ud_path"},
+        .capabilities = {"rc",       "uc",      "ud",           "read", "atomics", "imm",
+                         "send_inv", "flush",   "atomic_write", "sqd",  "events",  "notify",
+                         "srq",      "mw",      "mw1",          "mw2",  "mtu256",  "reset_reuse",
+                         "query_qp", "ud_path", "iova"},
         .probed = true, // the engine is the same everywhere
         .traits = description_.traits,
         .ports = {std::move(port)},
@@ -213,6 +213,8 @@ Answer EngineDevice::carry_out(const Poll& request, wire::Instant now) {
 
 Answer EngineDevice::carry_out(const MrRegister& request, wire::Instant /*now*/) {
     if (!pds_.contains(request.pd)) return std::unexpected(no_such("pd", request.pd.value));
+    const auto wanted = RegionMemory::wanted_address(request);
+    if (!wanted) return std::unexpected(wanted.error());
     if (!budget_.take_memory(RegionMemory::footprint(request.length))) {
         return std::unexpected(refused(MrRegister::method, "ENOMEM",
                                        "more memory than this agent allows its callers"));
@@ -226,15 +228,14 @@ Answer EngineDevice::carry_out(const MrRegister& request, wire::Instant /*now*/)
     if (request.fill) {
         write_pattern(memory->bytes(), request.fill->pattern, 0, request.fill->key.value_or(0));
     }
-    // ZERO_BASED (verbs): the address of the first byte is 0.
-    const std::uint64_t address = request.access.zero_based ? 0 : next_address_;
+    const std::uint64_t address = wanted->value_or(next_address_);
     const auto region = engine_.register_region(id_of<engine::PdId>(request.pd), memory->bytes(),
                                                 address, request.access);
     if (!region) {
         budget_.give_memory(RegionMemory::footprint(request.length));
         return std::unexpected(refused_by_engine(MrRegister::method, region.error()));
     }
-    next_address_ += RegionMemory::footprint(request.length);
+    next_address_ += kRegionSpacing;
     const auto handle = handle_of<MrHandle>(region->mr);
     if (filter_ != nullptr) {
         filter_->region_registered({.mr = region->mr,

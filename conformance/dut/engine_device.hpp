@@ -144,7 +144,9 @@ class EngineDevice final : public Executor {
     std::map<MwHandle, Window> windows_;
     std::deque<Event> events_;
     std::map<CqHandle, std::deque<engine::Completion>> shown_; // by a filter, and not yet polled
-    std::uint64_t next_address_ = 0x10'0000'0000;
+    // A region ends at a 4 GiB border, or goes on beyond it.
+    static constexpr std::uint64_t kRegionSpacing = 0x1'0000'0000;
+    std::uint64_t next_address_ = 0x10'0000'0000 - RegionMemory::page_bytes;
 };
 
 } // namespace veriroce::dut

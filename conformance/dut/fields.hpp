@@ -147,7 +147,8 @@ constexpr auto fields_of(Of<Fill> /*of*/) {
 }
 constexpr auto fields_of(Of<MrRegister> /*of*/) {
     return std::tuple{plain("pd", &MrRegister::pd), plain("length", &MrRegister::length),
-                      plain("access", &MrRegister::access), plain("fill", &MrRegister::fill)};
+                      plain("access", &MrRegister::access), plain("fill", &MrRegister::fill),
+                      hex("iova", &MrRegister::iova)};
 }
 constexpr auto fields_of(Of<MrRegistered> /*of*/) {
     return std::tuple{plain("mr", &MrRegistered::mr), hex("address", &MrRegistered::address),

@@ -27,7 +27,7 @@ constexpr std::array kEach = std::to_array<std::string_view>({"uc",           "u
                                                               "sge>=2",       "inline>=1",
                                                               "mtu>=4096",    "mtu>=2048",
                                                               "rd_atomic>=2", "dest_rd_atomic>=2",
-                                                              "ud_path"});
+                                                              "ud_path",      "iova"});
 
 std::string_view word_of(engine::WrOpcode opcode) {
     switch (opcode) {
@@ -90,6 +90,10 @@ struct Refuses {
                 return unsupported(r.method, "hop limit of a datagram");
         }
         return {};
+    }
+    Refusal operator()(const MrRegister& r) const {
+        const bool lacking = r.iova && lacks.word("iova");
+        return lacking ? Refusal(unsupported(r.method, "regions at a chosen address")) : Refusal();
     }
     Refusal operator()(const MwAlloc& r) const {
         const bool lacking = lacks.word("mw") || lacks.word(r.type == 1 ? "mw1" : "mw2");

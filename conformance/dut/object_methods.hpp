@@ -77,6 +77,8 @@ struct MrRegister {
     std::uint64_t length = 0;
     engine::Access access;
     std::optional<Fill> fill;
+    // The address of the first byte, a multiple of 4096; only for a DUT with the capability `iova`.
+    std::optional<std::uint64_t> iova;
     friend bool operator==(const MrRegister&, const MrRegister&) = default;
 };
 

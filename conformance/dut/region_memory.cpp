@@ -150,6 +150,19 @@ std::expected<wire::MutableBytes, Failure> RegionMemory::range(std::uint64_t off
     return bytes().subspan(offset, length);
 }
 
+std::expected<std::optional<std::uint64_t>, Failure>
+RegionMemory::wanted_address(const MrRegister& request) {
+    if (request.access.zero_based) {
+        if (request.iova) return std::unexpected(invalid("iova: a zero based region begins at 0"));
+        return 0;
+    }
+    if (request.iova && *request.iova % page_bytes != 0)
+        return std::unexpected(invalid("iova: expected a multiple of " +
+                                       std::to_string(page_bytes) + ", got " +
+                                       std::to_string(*request.iova)));
+    return request.iova;
+}
+
 std::expected<MrData, Failure> RegionMemory::read(const MrRead& request) const {
     const auto found = range(request.offset, request.length);
     if (!found) return std::unexpected(found.error());

@@ -43,6 +43,12 @@ class RegionMemory {
         return pages < guard_pages ? 0 : (pages - guard_pages) * page_bytes;
     }
 
+    // The address of the first byte that the request asks for, if it asks for one: 0 with
+    // ZERO_BASED, or its iova. -32602 for both at once, and for an iova that is no multiple of a
+    // page.
+    static std::expected<std::optional<std::uint64_t>, Failure>
+    wanted_address(const MrRegister& request);
+
     [[nodiscard]] wire::MutableBytes bytes() const { return all_.subspan(page_bytes, length_); }
     [[nodiscard]] bool guards_intact() const;
 
