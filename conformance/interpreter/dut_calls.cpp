@@ -39,7 +39,7 @@ struct DemandOf {
                  differs(to.address_vector->traffic_class, environment.usual_dscp << 2)));
     }
     bool operator()(const dut::MrRegister& r) const {
-        return r.access.mw_bind || r.access.zero_based || r.access.flush_global ||
+        return r.iova || r.access.mw_bind || r.access.zero_based || r.access.flush_global ||
                r.access.flush_persistent || r.access.remote_atomic;
     }
     bool operator()(const dut::PostSend& r) const {

@@ -113,9 +113,16 @@ Task<Met<>> play_dut(Interpreter& interpreter, const script::MakeMr& line, Span 
     const auto* kind = line.fill ? std::get_if<script::PatternKind>(&*line.fill) : nullptr;
     if (kind != nullptr) request.fill = dut::Fill{*kind, memory.pattern_key};
     if (line.fill) fill(memory.bytes, *line.fill, 0, memory.pattern_key);
+    if (line.iova) {
+        const std::int64_t iova = co_await number(objects, *line.iova, objects.own_qp());
+        request.iova = static_cast<std::uint64_t>(iova);
+    }
+    const std::optional<std::uint64_t> iova = request.iova;
     dut::Request call = std::move(request);
     const dut::MrRegistered made =
         co_await ask<dut::MrRegistered>(interpreter, std::move(call), span);
+    if (iova && made.address != *iova) // an agent of the first contract
+        co_return unsupported(span, "the agent registers no region at a chosen address");
     take(memory, made);
     if (line.fill && kind == nullptr) {
         dut::Request write = dut::MrWrite{.mr = memory.mr, .offset = 0, .data = memory.bytes};
@@ -130,12 +137,17 @@ Met<> make_tester_region(Interpreter& interpreter, const script::MakeMr& line, S
     Objects& objects = interpreter.objects();
     const auto length = number(objects, line.length, objects.own_qp());
     if (!length) return std::unexpected(length.error());
-    Memory& memory = objects.regions.emplace_back(
-        Memory{.name = line.name.text,
-               .side = Side::Tester,
-               .address = TesterPeer::address_of_region(objects.regions.size()),
-               .access = line.access | kOwnRights,
-               .pattern_key = objects.next_pattern_key()});
+    const auto iova =
+        number_or(objects, line.iova,
+                  static_cast<std::int64_t>(TesterPeer::address_of_region(objects.regions.size())),
+                  objects.own_qp());
+    if (!iova) return std::unexpected(iova.error());
+    Memory& memory =
+        objects.regions.emplace_back(Memory{.name = line.name.text,
+                                            .side = Side::Tester,
+                                            .address = static_cast<std::uint64_t>(*iova),
+                                            .access = line.access | kOwnRights,
+                                            .pattern_key = objects.next_pattern_key()});
     memory.bytes.resize(static_cast<std::size_t>(*length));
     if (line.fill) fill(memory.bytes, *line.fill, 0, memory.pattern_key);
     memory.written = memory.bytes;

@@ -112,6 +112,9 @@ class NeedsOfCase {
         }
         if (const auto* window = std::get_if<script::MakeMw>(&line.command))
             add(window->type == 1 ? "mw1" : "mw2");
+        if (const auto* region = std::get_if<script::MakeMr>(&line.command)) {
+            if (region->iova) add("iova");
+        }
         if (std::holds_alternative<script::MakeSrq>(line.command)) add("srq");
         if (std::holds_alternative<script::EventSeen>(line.command)) add("events");
         if (std::holds_alternative<script::ArmCq>(line.command) ||

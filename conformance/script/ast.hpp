@@ -321,6 +321,7 @@ struct MakeMr {
     wire::Access access;
     std::optional<Pattern> fill;
     std::optional<Expr> pd;
+    std::optional<Expr> iova; // the address of its first byte
 };
 struct MakeMw {
     Word name;

@@ -254,7 +254,8 @@ class SideLine {
         options({needed("len", mr.length, kLargestRegion),
                  access(mr.access),
                  {"fill", Equals, false, [&] { mr.fill = parse_pattern(cursor_); }},
-                 number("pd", mr.pd, 65'535)});
+                 number("pd", mr.pd, 65'535),
+                 any_number("iova", mr.iova)});
         return mr;
     }
 

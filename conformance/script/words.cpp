@@ -21,7 +21,7 @@ constexpr std::array kCapabilityList{
     "flush"sv, "atomic_write"sv, "e2e_credits"sv, "pkey_table"sv,     "events"sv,      "notify"sv,
     "srq"sv,   "mw"sv,           "cm"sv,          "congestion"sv,     "raw"sv,         "hwtime"sv,
     "mtu"sv,   "mw1"sv,          "mw2"sv,         "mtu256"sv,         "reset_reuse"sv, "query_qp"sv,
-    "sge"sv,   "inline"sv,       "rd_atomic"sv,   "dest_rd_atomic"sv, "ud_path"sv};
+    "sge"sv,   "inline"sv,       "rd_atomic"sv,   "dest_rd_atomic"sv, "ud_path"sv,     "iova"sv};
 // Those that are an amount: `needs sge>=3`. The testbed knows the MTU, hello's `max` the others.
 constexpr std::array kAmountList{"mtu"sv, "sge"sv, "inline"sv, "rd_atomic"sv, "dest_rd_atomic"sv};
 constexpr std::array kTraitList{
