@@ -33,6 +33,7 @@ Reach reach_of(const interpreter::Environment& environment) {
             .datagrams = environment.capable("ud"),
             .datagram_paths = environment.capable("ud_path"),
             .second_address = !environment.tester.spare.empty(),
+            .chosen_addresses = environment.capable("iova"),
             .buffers_early = environment.trait("buffers_before_rtr"),
             .times_retries = !environment.trait("adaptive_retransmission") &&
                              !environment.trait("ack_timer_ignored"),

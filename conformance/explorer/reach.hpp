@@ -34,6 +34,7 @@ struct Reach {
     bool datagrams = true;                  // UD
     bool datagram_paths = true;             // each has a traffic class of its own
     bool second_address = true;             // of the tester
+    bool chosen_addresses = true;           // of its regions
     bool buffers_early = false;             // a request that comes before RTR is served in RTR
     bool times_retries = true;              // its retries come when the timeout says
     std::optional<std::uint16_t> vlan = {}; // in which it has addresses of both IP versions

@@ -258,6 +258,8 @@ void Sketch::choose_rare_features(std::uint64_t seed) {
     if (features_.twins) features_.wrap = true; // first PSNs that are known
     features_.greetings = rare.one_in(6);
     features_.addresses = rare.one_in(4) && reach_.second_address;
+    features_.borders = rare.one_in(3) && reach_.chosen_addresses;
+    border_seed_ = rare.next();
 }
 
 std::uint32_t Sketch::some_mtu() {
@@ -570,12 +572,27 @@ std::string Sketch::qp_lines() const {
     return text;
 }
 
+// Where the device's regions begin: each at a page before a 4 GiB border of its own, so that some
+// end at the border and some go on beyond it; or all at one address.
+std::string Sketch::place_of_region(sim::Random& random) const {
+    constexpr std::uint64_t most_pages = 6;
+    constexpr std::uint64_t page = 4096;
+    const std::uint64_t border = 33 + (border_seed_ % 2 == 0 ? random.below(30) : 0);
+    const std::uint64_t pages = border_seed_ % 2 == 0 ? random.below(most_pages) : 1;
+    return fmt::format(" iova=2^{}-{}", border, page * pages);
+}
+
 std::string Sketch::region_lines() const {
     std::string atomic = reach_.atomics ? ",remote_atomic" : "";
     if (features_.extensions) atomic += ",flush_global";
-    const auto region = [](std::string_view name, std::uint32_t domain, std::uint64_t bytes,
-                           std::string_view rest) {
-        return fmt::format("dut    mr {}{} len={} pd={} {}\n", name, domain, bytes, domain, rest);
+    sim::Random places(border_seed_);
+    const auto region = [&](std::string_view name, std::uint32_t domain, std::uint64_t bytes,
+                            std::string_view rest) {
+        std::string line =
+            fmt::format("dut    mr {}{} len={} pd={} {}", name, domain, bytes, domain, rest);
+        const std::string place = place_of_region(places);
+        if (features_.borders && line.size() + place.size() <= kColumns) line += place;
+        return line + "\n";
     };
     std::string text;
     const bool shared = std::ranges::any_of(qps_, &Qp::shared);

@@ -73,6 +73,7 @@ struct Features {
     bool twins = false;        // QPs begin with the PSNs and the requests of the first one
     bool greetings = false;    // connection management beside the QPs
     bool addresses = false;    // the tester has a second address
+    bool borders = false;      // regions lie across 4 GiB borders, or all at one address
 };
 
 // Who asks on a QP.
@@ -302,6 +303,7 @@ class Sketch {
     void choose_rights(Qp& qp);
     void choose_state(Qp& qp);
     [[nodiscard]] std::string qp_lines() const;
+    [[nodiscard]] std::string place_of_region(sim::Random& random) const;
     [[nodiscard]] std::string region_lines() const;
 
     Origin origin_;
@@ -313,6 +315,7 @@ class Sketch {
     std::uint64_t address_bits_;
     Features features_;
     std::optional<std::uint64_t> favourite_;
+    std::uint64_t border_seed_ = 0; // where regions lie
     std::string_view marked_kind_;
     std::uint32_t mtu_ = 1024;
     std::uint32_t first_mtu_ = 1024;
