@@ -26,6 +26,7 @@ std::span<const Mutant> effects();
 std::span<const Mutant> memory();
 std::span<const Mutant> resends();
 std::span<const Mutant> positions();
+std::span<const Mutant> addresses();
 
 std::span<const Mutant> blind_checks();
 std::span<const Mutant> blind_responder();
@@ -90,6 +91,8 @@ std::span<const Mutant> blind21_responder();
 std::span<const Mutant> blind21_requester();
 std::span<const Mutant> blind22_responder();
 std::span<const Mutant> blind22_requester();
+std::span<const Mutant> blind23_responder();
+std::span<const Mutant> blind23_requester();
 
 std::span<const Mutant> lawful_first();
 std::span<const Mutant> lawful_responder();
@@ -113,5 +116,6 @@ std::span<const Mutant> lawful_blind7_mixed();
 std::span<const Mutant> lawful_blind8_mixed();
 std::span<const Mutant> lawful_blind9_mixed();
 std::span<const Mutant> lawful_blind10_mixed();
+std::span<const Mutant> lawful_blind11_mixed();
 
 } // namespace veriroce::mutants

@@ -35,10 +35,10 @@ std::vector<std::string_view> words_of(std::string_view list) {
 } // namespace
 
 std::span<const Mutant> all() {
-    static const std::vector<Mutant> mutants =
-        members_of({enc,     crc,      bth,     sta,    rsp,     opc,       len_key,
-                    rnr,     rdr_atm,  ack_req, tmo,    cnp_rob, cm,        completions,
-                    answers, requests, effects, memory, resends, positions, missing_checks});
+    static const std::vector<Mutant> mutants = members_of(
+        {enc,     crc,     bth,     sta,       rsp,       opc,           len_key, rnr,
+         rdr_atm, ack_req, tmo,     cnp_rob,   cm,        completions,   answers, requests,
+         effects, memory,  resends, positions, addresses, missing_checks});
     return mutants;
 }
 
@@ -67,7 +67,8 @@ const std::vector<std::vector<Mutant>>& blind_samples() {
         members_of({blind19_responder, blind19_requester}),
         members_of({blind20_responder, blind20_requester}),
         members_of({blind21_responder, blind21_requester}),
-        members_of({blind22_responder, blind22_requester})};
+        members_of({blind22_responder, blind22_requester}),
+        members_of({blind23_responder, blind23_requester})};
     return samples;
 }
 
@@ -76,18 +77,29 @@ std::span<const Mutant> blind(std::size_t sample) {
 }
 
 std::span<const Mutant> lawful() {
-    static const std::vector<Mutant> oddities =
-        members_of({lawful_first,          lawful_responder,
-                    lawful_requester,      lawful_port,
-                    lawful_headers,        lawful_answers,
-                    lawful_resends,        lawful_host,
-                    lawful_blind_answers,  lawful_blind_requests,
-                    lawful_blind2_answers, lawful_blind2_requests,
-                    lawful_blind3,         lawful_blind4,
-                    lawful_blind5_plain,   lawful_blind5_traits,
-                    lawful_blind6_mixed,   lawful_blind7_mixed,
-                    lawful_blind8_mixed,   lawful_blind9_mixed,
-                    lawful_blind10_mixed,  lawful_cm});
+    static const std::vector<Mutant> oddities = members_of({lawful_first,
+                                                            lawful_responder,
+                                                            lawful_requester,
+                                                            lawful_port,
+                                                            lawful_headers,
+                                                            lawful_answers,
+                                                            lawful_resends,
+                                                            lawful_host,
+                                                            lawful_blind_answers,
+                                                            lawful_blind_requests,
+                                                            lawful_blind2_answers,
+                                                            lawful_blind2_requests,
+                                                            lawful_blind3,
+                                                            lawful_blind4,
+                                                            lawful_blind5_plain,
+                                                            lawful_blind5_traits,
+                                                            lawful_blind6_mixed,
+                                                            lawful_blind7_mixed,
+                                                            lawful_blind8_mixed,
+                                                            lawful_blind9_mixed,
+                                                            lawful_blind10_mixed,
+                                                            lawful_blind11_mixed,
+                                                            lawful_cm});
     return oddities;
 }
 
