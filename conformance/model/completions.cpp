@@ -377,23 +377,31 @@ rules::Level Completions::level_of_answers() const {
     return setting_.vlan ? rules::Level::Should : rules::Level::Must;
 }
 
+// N-20: what concerns no peer waits for nothing but the requests before it.
 void Completions::missing_success(const Qp& qp, const Evidence& evidence) {
     const bool works = qp.state == wire::QpState::Rts && qp.sends_failed == 0 &&
                        qp.receives_failed == 0 &&
                        qp.reported.value_or(wire::QpState::Rts) == wire::QpState::Rts;
     if (qp.lives > 1 || !works || evidence.odd || evidence.uncertain || lossy(qp.send_cq)) return;
-    if (!emptied_after(qp.send_cq, evidence.answered.at())) return;
-    const auto open = std::ranges::find_if(qp.sends, [&](const SendWork& one) {
-        const bool tells = one.signaled && !one.silence_open;
-        return tells && !one.polled && evidence.answered.holds(one);
+    const auto due = [&](const SendWork& one) {
+        return one.packets == 0 || evidence.answered.holds(one);
+    };
+    const auto end = std::ranges::find_if_not(qp.sends, due);
+    const auto open = std::find_if(qp.sends.begin(), end, [&](const SendWork& one) {
+        const bool tells = one.signaled && !one.silence_open && !one.polled;
+        return tells && emptied_after(qp.send_cq, std::max(one.posted, evidence.answered.at()));
     });
-    if (open == qp.sends.end()) return;
+    if (open == end) return;
+    const bool local = open->packets == 0;
     found_.push_back(
-        {.rule = open->asks_for_response() ? "REQ-34" : "REQ-03",
-         .level = level_of_answers(),
+        {.rule = local                       ? "N-20"
+                 : open->asks_for_response() ? "REQ-34"
+                                             : "REQ-03",
+         .level = local ? rules::Level::Must : level_of_answers(),
          .kind = rules::FindingClass::Absence,
          .field = "completion",
-         .allowed = fmt::format("id={} must complete: it is answered", open->request.id),
+         .allowed = fmt::format("id={} must complete: {}", open->request.id,
+                                local ? "nothing before it is open" : "it is answered"),
          .measured = "no completion of the request",
          .packets = {},
          .may_come = true});

@@ -76,11 +76,12 @@ Qp* Posted::of_peer(wire::Qpn qpn) {
     return found == qps_.end() ? nullptr : &*found;
 }
 
-void Posted::post(Qp& qp, const dut::SendRequest& request, bool silence_open) {
+void Posted::post(Qp& qp, const dut::SendRequest& request, wire::Instant now, bool silence_open) {
     const std::int64_t first =
         qp.sends.empty() ? 0 : qp.sends.back().first + qp.sends.back().packets;
     const std::uint64_t bytes = bytes_of_pieces(request.sge);
     qp.sends.push_back({.request = request,
+                        .posted = now,
                         .first = first,
                         .packets = qp.type == wire::QpType::Ud ? 1 // EXT-05
                                                                : psns_of(request, bytes, qp.mtu()),
@@ -95,7 +96,7 @@ void Posted::asked(const Call& call) {
         Qp* qp = find(post->qp);
         if (qp == nullptr) return;
         for (const dut::SendRequest& one : post->requests)
-            this->post(*qp, one, false);
+            this->post(*qp, one, call.asked, false);
     } else if (const auto* receive = std::get_if<dut::PostRecv>(&call.request)) {
         Qp* qp = find(receive->qp);
         if (qp == nullptr) return;
@@ -107,7 +108,7 @@ void Posted::asked(const Call& call) {
     } else if (const auto* bind = std::get_if<dut::MwBind>(&call.request)) {
         Qp* qp = find(bind->qp);
         if (qp != nullptr) {
-            this->post(*qp, {.id = bind->id, .opcode = wire::WrOpcode::BindMw}, true);
+            this->post(*qp, {.id = bind->id, .opcode = wire::WrOpcode::BindMw}, call.asked, true);
         }
     }
 }

@@ -21,6 +21,7 @@ namespace veriroce::model {
 
 struct SendWork {
     dut::SendRequest request;
+    wire::Instant posted;
     std::int64_t first = 0;    // PSN
     std::int64_t packets = 0;  // PSNs that it takes; 0 for what concerns no peer
     std::uint64_t bytes = 0;   // of all pieces
@@ -112,7 +113,7 @@ class Posted {
     }
 
   private:
-    void post(Qp& qp, const dut::SendRequest& request, bool silence_open);
+    void post(Qp& qp, const dut::SendRequest& request, wire::Instant now, bool silence_open);
     void modified(Qp& qp, const dut::QpAttributes& change);
     // Moves the QP's places of the first work that is open on.
     void pass_done(Qp& qp);

@@ -277,6 +277,26 @@ TEST_CASE("completions: a request that is answered completes", "[model][REQ-03][
     CHECK(found(acknowledged, {}) == "");
 }
 
+TEST_CASE("completions: local work completes behind what is answered", "[model][N-20]") {
+    const auto found = [](OwnerScene scene, const std::vector<std::uint64_t>& done) {
+        for (const std::uint64_t id : done) {
+            dut::Completion one = send_done(id);
+            if (id == 3) one.opcode = wire::WcOpcode::LocalInv;
+            scene.polled(one);
+        }
+        scene.polled_nothing();
+        return scene.found();
+    };
+    OwnerScene scene = two_requests(wire::WrOpcode::Send);
+    scene.post(wire::WrOpcode::LocalInv, 3, 0, 0);
+    CHECK(found(scene, {}) == ""); // nothing has answered
+    answer(scene, "ACKNOWLEDGE", 0, 1);
+    CHECK(found(scene, {1}) == ""); // the second SEND is open
+    answer(scene, "ACKNOWLEDGE", 1, 2);
+    CHECK(found(scene, {1, 2, 3}) == "");
+    CHECK(found(scene, {1, 2}) == "N-20 completion");
+}
+
 TEST_CASE("completions: no QP gives up a request that is answered", "[model][REQ-03][REQ-34]") {
     const auto found = [](OwnerScene scene, std::uint64_t id) {
         dut::Completion failed = send_done(id);
