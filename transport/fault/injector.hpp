@@ -24,6 +24,8 @@
 #include <utility>
 #include <vector>
 
+#include <boost/unordered/unordered_flat_map.hpp>
+
 #include "dissector/wire/opcode.hpp"
 #include "transport/fault/pfc.hpp"
 #include "transport/fault/rule.hpp"
@@ -139,7 +141,7 @@ class Injector {
         std::int64_t packet = 0;
     };
     struct Flow {
-        std::map<std::int64_t, Seen> psns;
+        boost::unordered_flat_map<std::int64_t, Seen> psns;
         std::deque<std::int64_t> order; // oldest first
         std::int64_t message = 0;
         std::int64_t packet = 0;
