@@ -67,7 +67,9 @@ Spread spread_of(const std::vector<std::int64_t>& sorted) {
 
 void compare_samples(Comparison& comparison, MeasureChange change, std::vector<std::int64_t> before,
                      std::vector<std::int64_t> after) {
-    if (before.size() < kLeastSamples || after.size() < kLeastSamples) return;
+    // Counts are what they are; times and rates vary.
+    const std::size_t least = change.unit == sheet::Unit::Packets ? 1 : kLeastSamples;
+    if (before.size() < least || after.size() < least) return;
     std::ranges::sort(before);
     std::ranges::sort(after);
     const auto one = middle_of(before);

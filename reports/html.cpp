@@ -99,30 +99,62 @@ json::object overview(const plan::RunResults& results) {
 
 // --- the sheets -------------------------------------------------------------------------------
 
-// The trees of a run whose packets somebody will want to look into.
+// Those that a finding or a violation is about with their surroundings, then the first ones, as far
+// as there is room.
+std::vector<bool> chosen_packets(const CaseResult& result, std::size_t room) {
+    constexpr std::size_t kBefore = 40;
+    constexpr std::size_t kBehind = 10;
+    std::vector<bool> chosen(result.packets.size());
+    const auto choose = [&](std::size_t from, std::size_t to) {
+        for (std::size_t i = from; i < std::min(to, chosen.size()) && room > 0; ++i) {
+            if (chosen[i]) continue;
+            chosen[i] = true;
+            --room;
+        }
+    };
+    const auto choose_around = [&](std::size_t packet) {
+        choose(packet, packet + 1); // itself in any case
+        choose(packet - std::min(packet, kBefore), packet + kBehind);
+    };
+    for (const interpreter::Finding& finding : result.findings) {
+        if (finding.packet) choose_around(*finding.packet);
+    }
+    for (const interpreter::Violation& violation : result.violations) {
+        for (const std::size_t packet : violation.packets)
+            choose_around(packet);
+    }
+    choose(0, chosen.size());
+    return chosen;
+}
+
+// The trees of a run whose packets somebody will want to look into, in the places of the packets.
 json::array trees(const CaseResult& result, std::size_t& left) {
     json::array all;
-    const std::size_t most = std::min({result.packets.size(), kDecodedOfRun, left});
-    for (std::size_t i = 0; i < most; ++i) {
+    const std::vector<bool> chosen = chosen_packets(result, std::min(kDecodedOfRun, left));
+    for (std::size_t i = 0; i < chosen.size(); ++i) {
         const interpreter::RecordedPacket& packet = result.packets[i];
-        all.push_back(has_bytes(packet)
+        all.push_back(chosen[i] && has_bytes(packet)
                           ? decoded_packet(packet.frame, packet.frame.size(), i + 1,
                                            packet.at.latest.time_since_epoch().count())
                           : json::value());
     }
-    left -= most;
+    left -= static_cast<std::size_t>(std::ranges::count(chosen, true));
     return all;
 }
 
+// Of the rules of the cases, and of those that only the judge or the model found violated.
 json::object rule_texts(const plan::RunResults& results) {
     json::object all;
+    const auto add = [&all](const std::string& id) {
+        const auto found = rules::catalogue().find(id);
+        if (!found) return;
+        const rules::Rule& rule = *found;
+        all[id] = json::object{{"level", rules::word(rule.level)}, {"text", rule.text}};
+    };
     for (const CaseResult& result : results.cases) {
-        for (const std::string& id : result.rules) {
-            const auto found = rules::catalogue().find(id);
-            if (!found) continue;
-            const rules::Rule& rule = *found;
-            all[id] = json::object{{"level", rules::word(rule.level)}, {"text", rule.text}};
-        }
+        std::ranges::for_each(result.rules, add);
+        for (const interpreter::Violation& violation : result.violations)
+            add(violation.rule);
     }
     return all;
 }

@@ -5,6 +5,7 @@
 const SILENCE_NS = 20e3;   // that the ladder shows as a gap
 const PAPER_PIECE = 150;   // pixels of a ladder that stay on one page
 const NARROW_CHARACTER = 6.63; // pixels of a character on a phone
+const CHARACTER = 7.53;    // elsewhere
 const FOLD_FROM = 6;       // like packets in a row
 const MOST_ARROWS = 4000;  // of one ladder; a table of a million rows helps nobody
 
@@ -225,8 +226,8 @@ function arrow(group, one, at) {
     : drawn("path", {d: `M${far} ${bottom}l${-forward * 9} -4.5v8z`, fill: colour}));
   const short = one.rest.replace(/(^| )(va|rkey)=\S+/g, "").trim();
   let label = `${one.again ? "↻ " : ""}${one.name} ${at.narrow ? short.replace(/(^| )(len|dmalen|msn)=\S+/g, "") : short}`;
-  const room = Math.floor((at.right - at.left - 12) / NARROW_CHARACTER);
-  if (at.narrow && label.length > room) label = label.slice(0, room - 1) + "…"; // whole below
+  const room = Math.floor((at.right - at.left - 12) / (at.narrow ? NARROW_CHARACTER : CHARACTER));
+  if (label.length > room) label = label.slice(0, room - 1) + "…"; // whole below
   group.append(drawn("text", {
     x: at.middle, y: at.y + 4, "text-anchor": "middle", "font-size": at.narrow ? 11 : 12.5,
     "font-weight": one.bad ? 700 : 400, style: `fill:${colour}`,

@@ -158,8 +158,17 @@ function showList() {
 
 // --- one run -----------------------------------------------------------------------------------
 
+// The run that the address names; a malformed address names none.
+function addressed() {
+  try {
+    return decodeURIComponent(location.hash.slice(1));
+  } catch {
+    return "";
+  }
+}
+
 async function route() {
-  const id = decodeURIComponent(location.hash.slice(1));
+  const id = addressed();
   const run = head.runs.find(one => one.id === id);
   byId("overview").hidden = Boolean(run);
   byId("one").hidden = !run;
@@ -168,7 +177,7 @@ async function route() {
   document.title = run ? `${run.verdict} ${run.id}` : "veriroce report";
   if (!run) return;
   const all = await details();
-  if (decodeURIComponent(location.hash.slice(1)) !== id) return;
+  if (addressed() !== id) return;
   const found = sorted.filter(matches);
   const place = found.indexOf(run);
   const go = (to, text) => found[to] && place >= 0
@@ -193,12 +202,15 @@ function sheet(run, detail, all) {
   if (detail.packets.length) {
     body = ladderBox(detail, left);
   } else {
-    left.append(element("p", {class: "soft"}, "No packet was on the wire."));
+    left.append(element("p", {class: "soft"}, ["PASS", "SKIP"].includes(run.verdict)
+      ? "No packet was on the wire, or the report is a brief one, which keeps none of a run that passed."
+      : "No packet was on the wire."));
   }
   parts.push(body);
   const source = all.files[detail.file];
   if (source) left.append(element("h3", {}, "Script " + detail.file), scriptBox(source, detail.findings));
-  left.append(element("h3", {}, detail.rules.length === 1 ? "Rule" : "Rules"), ...detail.rules.map(rule =>
+  const rules = [...new Set([...detail.rules, ...detail.violations.map(one => one.rule)])];
+  left.append(element("h3", {}, rules.length === 1 ? "Rule" : "Rules"), ...rules.map(rule =>
     element("p", {class: "rule"}, element("code", {}, rule), " ",
       all.rules[rule] ? `${all.rules[rule].level}. ${all.rules[rule].text}` : "")));
   for (const [name, times] of Object.entries(detail.faults)) {

@@ -132,6 +132,25 @@ TEST_CASE("comparison: times that no longer overlap are told, from three samples
     CHECK(changes({1ms, 1ms, 1ms, 1ms, 1ms, 1ms, 9ms}, {4ms, 5ms, 6ms}).empty());
 }
 
+TEST_CASE("comparison: of counts one sample is enough", "[reports]") {
+    const auto changes = [](std::int64_t before, std::int64_t after) {
+        const auto run_of = [](std::int64_t tries) {
+            plan::RunResults results;
+            results.sheet.quantities = {
+                {.name = "retries",
+                 .title = "Retries",
+                 .unit = sheet::Unit::Packets,
+                 .series = {{.label = "", .asked = {}, .samples = {tries}}}}};
+            return results;
+        };
+        return reports::compare(reports::saved_run("a", run_of(before)),
+                                reports::saved_run("b", run_of(after)))
+            .measures.size();
+    };
+    CHECK(changes(7, 6) == 1);
+    CHECK(changes(7, 7) == 0);
+}
+
 TEST_CASE("comparison: what the device is, and what it breaks, is compared too", "[reports]") {
     plan::RunResults before = reports::test::made_up();
     plan::RunResults after = before;

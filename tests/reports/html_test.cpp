@@ -54,6 +54,10 @@ plan::RunResults long_run() {
         result.packets[i].script =
             fmt::format("> RDMA_WRITE_ONLY_WITH_IMM psn={} imm=0x12345678 ackreq", i);
     }
+    result.packets[7].script +=
+        " hoplimit=64 private=hex\"00112233445566778899AABBCCDDEEFF0011223344556677\"";
+    result.packets[7].script += " flow=0x12345 dscp=26 ecn=2 ttl=64 sport=49152 dport=4791 id=4242";
+    result.findings.front().packet = result.packets.size() - 1;
     results.cases = {result};
     return results;
 }

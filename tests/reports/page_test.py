@@ -166,21 +166,31 @@ def sheets(browser, folder):
     calm(browser, "a data sheet")
 
 
+OVER_A_LANE = (
+    "(() => { const [near, far] = [...document.querySelectorAll('.ladder > svg > line')]"
+    ".map(line => line.x1.baseVal.value).sort((a, b) => a - b);"
+    "return [...document.querySelectorAll('.packet text:not(.note)')].map(text => [text.textContent, text.getBBox()])"
+    ".filter(([, box]) => box.width && (box.x < near ? box.x + box.width > near : box.x + box.width > far))"
+    ".map(([text]) => text); })()")
+
+
 def long_ladder(browser, folder):
     browser.open(folder + "/long.html")
+    browser.go("%E0%A4%A")  # names no run
+    check(shows(browser, "#overview"), "a malformed address shows no overview")
     browser.go("rsp/long")
     browser.wait("document.querySelectorAll('.packet').length > 0")
     check(browser.run("document.querySelectorAll('.packet').length") < 300, "like packets are not folded")
     browser.run("[...document.querySelectorAll('.packet')].find(e => e.textContent.includes('more'))"
                 ".dispatchEvent(new MouseEvent('click'))")
     browser.wait("document.querySelectorAll('.packet').length === 300")
+    check("Packet 300" in texts(browser, ".side h3")[0], "the offending packet is not the chosen one")
+    check("has no bytes" not in texts(browser, ".side")[0], "the offending packet is not decoded")
+    out = browser.run(OVER_A_LANE)
+    check(not out, f"these texts of a ladder reach over a lane: {out[:3]}")
     browser.resize(400, 900)
     browser.wait("document.querySelector('.ladder svg').clientWidth < 400")
-    out = browser.run("(() => { const [near, far] = [...document.querySelectorAll('.ladder > svg > line')]"
-                      ".map(line => line.x1.baseVal.value).sort((a, b) => a - b);"
-                      "return [...document.querySelectorAll('.packet text')].map(text => [text.textContent, text.getBBox()])"
-                      ".filter(([, box]) => box.width && (box.x < near ? box.x + box.width > near : box.x + box.width > far))"
-                      ".map(([text]) => text); })()")
+    out = browser.run(OVER_A_LANE)
     check(not out, f"on a phone these texts of a ladder reach over a lane: {out[:3]}")
     browser.resize(1300, 900)
     calm(browser, "a long ladder")
