@@ -21,8 +21,9 @@ constexpr std::size_t kMostChained = 24;  // of them in one chain
 constexpr std::uint32_t kMostPosted = 60; // of a QP; its queue holds 128
 
 // Of the request at a PSN.
-constexpr std::array<std::string_view, 3> kRefusals{
-    "NAK psn={} code=REMOTE_ACCESS", "NAK psn={} code=PSN_SEQUENCE", "RNR_NAK psn={} timer=1"};
+constexpr std::array<std::string_view, 4> kRefusals{
+    "NAK psn={} code=REMOTE_ACCESS", "NAK psn={} code=PSN_SEQUENCE", "RNR_NAK psn={} timer=1",
+    "RNR_NAK psn={} timer=0"}; // the longest wait
 
 bool waits_for_packets(const Qp& qp) {
     // Elsewhere lines for answers would pass over the requests.

@@ -93,6 +93,8 @@ std::span<const Mutant> blind22_responder();
 std::span<const Mutant> blind22_requester();
 std::span<const Mutant> blind23_responder();
 std::span<const Mutant> blind23_requester();
+std::span<const Mutant> blind24_responder();
+std::span<const Mutant> blind24_requester();
 
 std::span<const Mutant> lawful_first();
 std::span<const Mutant> lawful_responder();

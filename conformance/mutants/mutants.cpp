@@ -68,7 +68,8 @@ const std::vector<std::vector<Mutant>>& blind_samples() {
         members_of({blind20_responder, blind20_requester}),
         members_of({blind21_responder, blind21_requester}),
         members_of({blind22_responder, blind22_requester}),
-        members_of({blind23_responder, blind23_requester})};
+        members_of({blind23_responder, blind23_requester}),
+        members_of({blind24_responder, blind24_requester})};
     return samples;
 }
 

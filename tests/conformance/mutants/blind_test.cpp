@@ -45,6 +45,7 @@ TEST_CASE("blind: no sample has lost a defect", "[mutants]") {
     CHECK(mutants::blind(21).size() == 53);
     CHECK(mutants::blind(22).size() == 56);
     CHECK(mutants::blind(23).size() == 56);
+    CHECK(mutants::blind(24).size() == 56);
 }
 
 TEST_CASE("blind: each defect has a name that no other has, and is found by it", "[mutants]") {
