@@ -577,9 +577,9 @@ std::string Sketch::qp_lines() const {
 std::string Sketch::place_of_region(sim::Random& random) const {
     constexpr std::uint64_t most_pages = 6;
     constexpr std::uint64_t page = 4096;
-    const std::uint64_t border = 33 + (border_seed_ % 2 == 0 ? random.below(30) : 0);
-    const std::uint64_t pages = border_seed_ % 2 == 0 ? random.below(most_pages) : 1;
-    return fmt::format(" iova=2^{}-{}", border, page * pages);
+    if (border_seed_ % 2 != 0) return fmt::format(" iova=2^33-{}", page);
+    const std::uint64_t bit = 33 + random.below(30);
+    return fmt::format(" iova=2^{}-{}", bit, page * random.below(most_pages));
 }
 
 std::string Sketch::region_lines() const {

@@ -21,10 +21,9 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <vector>
-
-#include <boost/unordered/unordered_flat_map.hpp>
 
 #include "dissector/wire/opcode.hpp"
 #include "transport/fault/pfc.hpp"
@@ -141,7 +140,7 @@ class Injector {
         std::int64_t packet = 0;
     };
     struct Flow {
-        boost::unordered_flat_map<std::int64_t, Seen> psns;
+        std::unordered_map<std::int64_t, Seen> psns;
         std::deque<std::int64_t> order; // oldest first
         std::int64_t message = 0;
         std::int64_t packet = 0;
