@@ -124,8 +124,8 @@ class Prober {
     // A page, as a region far from where it lies.
     MrPtr chosen_region() {
         constexpr std::uint64_t iova = std::uint64_t{3} << 32;
-        return MrPtr(
-            ibv_reg_mr_iova(pd_.get(), page_.data(), page_.size(), iova, IBV_ACCESS_LOCAL_WRITE));
+        constexpr unsigned access = IBV_ACCESS_LOCAL_WRITE; // the verb is a macro
+        return MrPtr(ibv_reg_mr_iova(pd_.get(), page_.data(), page_.size(), iova, access));
     }
 
     // The claim, or the first smaller power of two that works; 0 if none does.
