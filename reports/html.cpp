@@ -146,6 +146,7 @@ json::array trees(const CaseResult& result, std::size_t& left) {
 json::object rule_texts(const plan::RunResults& results) {
     json::object all;
     const auto add = [&all](const std::string& id) {
+        if (all.contains(id)) return;
         const auto found = rules::catalogue().find(id);
         if (!found) return;
         const rules::Rule& rule = *found;

@@ -590,8 +590,8 @@ std::string Sketch::region_lines() const {
                             std::string_view rest) {
         std::string line =
             fmt::format("dut    mr {}{} len={} pd={} {}", name, domain, bytes, domain, rest);
-        const std::string place = place_of_region(places);
-        if (features_.borders && line.size() + place.size() <= kColumns) line += place;
+        const std::string place = features_.borders ? place_of_region(places) : "";
+        if (line.size() + place.size() <= kColumns) line += place;
         return line + "\n";
     };
     std::string text;
