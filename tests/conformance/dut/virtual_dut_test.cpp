@@ -232,6 +232,24 @@ TEST_CASE("virtual dut: the largest region that it reports can be registered", "
     CHECK(ask(MrRegister{.pd = pd, .length = most}));
 }
 
+TEST_CASE("virtual dut: the caller chooses where a region begins", "[dut]") {
+    const auto device = make_device(0, {});
+    const auto register_at = [&](std::uint64_t iova, engine::Access access = {}) {
+        device->submit(PdCreate{}, {});
+        const auto pd = std::get<PdCreated>(*device->poll({})->answer).pd;
+        device->submit(MrRegister{.pd = pd, .length = 8192, .access = access, .iova = iova}, {});
+        return device->poll({})->answer;
+    };
+    for (const std::uint64_t iova :
+         {std::uint64_t{0}, 0x1'0000'0000 - std::uint64_t{4096}, 0 - std::uint64_t{8192}}) {
+        CHECK(std::get<MrRegistered>(*register_at(iova)).address == iova);
+    }
+    constexpr int invalid = -32602;
+    CHECK(register_at(1).error().code == invalid);
+    CHECK(register_at(4096, {.zero_based = true}).error().code == invalid);
+    CHECK_FALSE(register_at(0 - std::uint64_t{4096})); // it would wrap past 2^64
+}
+
 TEST_CASE("virtual dut: nobody answers, the retries are used up, the time is virtual", "[dut]") {
     Connected both;
     both.pair.call(1, QpDestroy{.qp = both.sides[1].qp.qp});
