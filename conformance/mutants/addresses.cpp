@@ -1,10 +1,9 @@
 // Devices that compute with addresses of 32 bits, or look memory up by its address. Only regions at
 // addresses that the tester chose show them for certain.
-#include <deque>
-#include <map>
+#include <vector>
 
+#include "conformance/mutants/blind.hpp"
 #include "conformance/mutants/groups.hpp"
-#include "conformance/mutants/qp_filter.hpp"
 
 namespace veriroce::mutants::of_addresses {
 namespace {
@@ -19,36 +18,11 @@ std::uint64_t border_in(const engine::RegisteredRegion& region) {
     return (region.address / kBorder + 1) * kBorder;
 }
 
-// What the host registered, by key; the engine's L_Keys and R_Keys are the same numbers.
-template <typename Memory>
-class KnowsRegions : public QpFilter<Memory> {
-  public:
-    void region_registered(const engine::RegisteredRegion& region) override {
-        regions_.insert_or_assign(region.rkey.value, region);
-    }
-    void region_deregistered(engine::MrId mr) override {
-        std::erase_if(regions_, [&](const auto& one) { return one.second.mr == mr; });
-    }
-
-  protected:
-    [[nodiscard]] const engine::RegisteredRegion* region(std::uint32_t key) const {
-        const auto found = regions_.find(key);
-        return found == regions_.end() ? nullptr : &found->second;
-    }
-    // The newest one that begins where this one does.
-    [[nodiscard]] std::uint32_t newest_alike(std::uint32_t key) const {
-        const engine::RegisteredRegion* one = region(key);
-        if (one == nullptr) return key;
-        std::uint32_t newest = key;
-        for (const auto& [other_key, other] : regions_) {
-            if (other.address == one->address && other.pd == one->pd) newest = other_key;
-        }
-        return newest;
-    }
-
-  private:
-    std::map<std::uint32_t, engine::RegisteredRegion> regions_;
-};
+// Whether the bytes lie on both sides of the first border in their region.
+bool crosses(const engine::RegisteredRegion& region, std::uint64_t address, std::uint64_t length) {
+    const std::uint64_t border = border_in(region);
+    return address < border && address + length > border;
+}
 
 // --- what arrives
 
@@ -79,15 +53,14 @@ bool has_target(const wire::Packet& packet) {
 }
 
 // What lies in a region that crosses a border is found by the lower half of its address.
-class IgnoresUpperHalf final : public KnowsRegions<Nothing> {
+class IgnoresUpperHalf final : public DmaFilter<Nothing> {
   protected:
     void arrives(Qp& /*qp*/, Passage& passage) override {
         if (!has_target(passage.packet)) return;
         wire::Reth& reth = passage.packet.reth;
-        const engine::RegisteredRegion* one = region(reth.rkey.value);
-        if (one == nullptr) return;
+        const auto one = regions().live(reth.rkey);
+        if (!one || !crosses(*one, one->address, one->memory.size())) return;
         const std::uint64_t border = border_in(*one);
-        if (border >= one->address + one->memory.size()) return;
         for (const std::uint64_t half : {border - kBorder, border}) {
             const std::uint64_t there = half + reth.virtual_address % kBorder;
             if (there >= one->address &&
@@ -98,43 +71,44 @@ class IgnoresUpperHalf final : public KnowsRegions<Nothing> {
 };
 
 // The sum of address and length wraps, and is then within the region.
-class SumWraps final : public KnowsRegions<Nothing> {
+class SumWraps final : public DmaFilter<Nothing> {
   protected:
     void arrives(Qp& /*qp*/, Passage& passage) override {
         if (!has_target(passage.packet)) return;
         wire::Reth& reth = passage.packet.reth;
-        const engine::RegisteredRegion* one = region(reth.rkey.value);
-        if (one == nullptr || one->address != 0) return;
+        const auto one = regions().live(reth.rkey);
+        if (!one || one->address != 0) return;
         const std::uint64_t end = reth.virtual_address + reth.dma_length;
         if (end < reth.virtual_address && end <= one->memory.size()) reth.virtual_address = 0;
     }
 };
 
 // A buffer of translations goes by the address alone: the newest region there is found.
-class FindsByAddress final : public KnowsRegions<Nothing> {
+class FindsByAddress final : public DmaFilter<Nothing> {
   protected:
     void arrives(Qp& /*qp*/, Passage& passage) override {
         if (!has_target(passage.packet)) return;
         wire::Rkey& rkey = passage.packet.reth.rkey;
-        rkey.value = newest_alike(rkey.value);
+        rkey = regions().newest_alike(rkey);
     }
 };
 
 // --- what is posted
 
-// The SGEs of a request as the device reads them; the engine keeps them until the next call.
-class ReadsSges : public KnowsRegions<Nothing> {
+// The SGEs of a request as the device reads them; the engine keeps them until the next call. Its
+// L_Keys and R_Keys are the same numbers.
+class ReadsSges : public DmaFilter<Nothing> {
   public:
     void posting_send(wire::Qpn /*qpn*/, engine::SendRequest& request) final {
         if (request.flags.inline_data) return;
-        sges_.clear();
-        for (const engine::Sge& one : request.sges)
-            read(one, sges_);
+        sges_.assign(request.sges.begin(), request.sges.end());
+        for (engine::Sge& one : sges_)
+            read(one);
         request.sges = sges_;
     }
 
   protected:
-    virtual void read(const engine::Sge& sge, std::vector<engine::Sge>& as) const = 0;
+    virtual void read(engine::Sge& sge) const = 0;
 
   private:
     std::vector<engine::Sge> sges_;
@@ -142,35 +116,27 @@ class ReadsSges : public KnowsRegions<Nothing> {
 
 class FindsOwnByAddress final : public ReadsSges {
   protected:
-    void read(const engine::Sge& sge, std::vector<engine::Sge>& as) const override {
-        as.push_back(sge);
-        as.back().lkey.value = newest_alike(sge.lkey.value);
+    void read(engine::Sge& sge) const override {
+        sge.lkey.value = regions().newest_alike({sge.lkey.value}).value;
     }
 };
 
-// What crosses a border is taken from the begin of its region.
+// What crosses a border is taken from the first bytes of its region.
 class LosesCarryOfOwn final : public ReadsSges {
   protected:
-    void read(const engine::Sge& sge, std::vector<engine::Sge>& as) const override {
-        as.push_back(sge);
-        const engine::RegisteredRegion* one = region(sge.lkey.value);
-        if (one == nullptr || sge.address >= border_in(*one)) return;
-        if (sge.address + sge.length > border_in(*one)) as.back().address = one->address;
+    void read(engine::Sge& sge) const override {
+        const auto one = regions().live({sge.lkey.value});
+        if (one && crosses(*one, sge.address, sge.length)) sge.address = one->address;
     }
 };
 
-struct SentPackets {
-    std::optional<wire::Psn> newest;
-};
-
-// A packet is sent again from an address that is summed up anew, in 32 bits.
-class LosesCarryOfResent final : public KnowsRegions<SentPackets> {
+// For a resend the device adds up the address a second time, with 32 bits.
+class LosesCarryOfResent final : public DmaFilter<NewestPsn> {
   public:
     void posting_send(wire::Qpn /*qpn*/, engine::SendRequest& request) override {
         for (const engine::Sge& one : request.sges) {
-            const engine::RegisteredRegion* known = region(one.lkey.value);
-            if (known == nullptr || one.address >= border_in(*known)) continue;
-            crosses_ = crosses_ || one.address + one.length > border_in(*known);
+            const auto known = regions().live({one.lkey.value});
+            crosses_ |= known && crosses(*known, one.address, one.length);
         }
     }
 
@@ -178,10 +144,7 @@ class LosesCarryOfResent final : public KnowsRegions<SentPackets> {
     void leaves(Qp& qp, Passage& passage) override {
         wire::Packet& packet = passage.packet;
         if (!packet.info().request() || packet.body.empty()) return;
-        auto& newest = qp.memory.newest;
-        const bool again = newest && wire::distance(*newest, packet.bth.psn) <= 0;
-        if (!again) newest = packet.bth.psn;
-        if (!again || !crosses_) return;
+        if (!qp.memory.note(packet.bth.psn) || !crosses_) return;
         bytes_.assign(packet.body.size(), std::byte{});
         packet.body = bytes_;
     }
@@ -228,8 +191,7 @@ constexpr std::array kMutants{
            .make_filter = make<FindsOwnByAddress>},
     Mutant{.name = "own_memory_without_carry",
            .rule = "LEN-10",
-           .description = "A request across a 4 GiB border takes its bytes from the begin of the "
-                          "region.",
+           .description = "A request across a 4 GiB border takes the first bytes of its region.",
            .cases = "req/across-a-border",
            .make_filter = make<LosesCarryOfOwn>},
     Mutant{.name = "resent_memory_without_carry",

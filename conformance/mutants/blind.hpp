@@ -127,6 +127,16 @@ class Regions {
         }
         return {};
     }
+    // The newest live region of its domain that begins where this one does.
+    [[nodiscard]] wire::Rkey newest_alike(wire::Rkey rkey) const {
+        const auto one = live(rkey);
+        for (const auto& [key, known] : regions_) {
+            const bool alike = one && !known.gone && known.region.address == one->address &&
+                               known.region.pd == one->pd;
+            if (alike) rkey = key;
+        }
+        return rkey;
+    }
     static wire::MutableBytes range(const engine::RegisteredRegion& region, std::uint64_t address,
                                     std::uint64_t length) {
         if (address < region.address) return {};
@@ -289,6 +299,23 @@ class FollowsRequests : public QpFilter<Memory> {
         const wire::Packet as_it_came = passage.packet;
         answer_arrives(qp, passage);
         qp.memory.note_answer(as_it_came);
+    }
+};
+
+struct NewestImmediate : Outgoing {
+    std::uint32_t imm = 0;
+};
+
+// There is one place for immediate data: what is sent again has the newest.
+class ResendsNewestImmediate final : public FollowsRequests<NewestImmediate> {
+  protected:
+    void request_leaves(Qp& qp, wire::Packet& packet, bool again) override {
+        if (!packet.info().immediate()) return;
+        if (again) {
+            packet.imm.value = qp.memory.imm;
+        } else {
+            qp.memory.imm = packet.imm.value;
+        }
     }
 };
 

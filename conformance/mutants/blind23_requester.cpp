@@ -70,31 +70,12 @@ class LosesTheCarry final : public QpFilter<SentReads> {
     }
 };
 
-struct NewestImmediate : Outgoing {
-    std::uint32_t imm = 0;
-};
-
-// Lode keeps one immediate in the QP's context; who sends again finds the newest there.
-// Shows when: two requests with different immediate data are on their way and the older one is sent
-// again.
-class ResendsNewestImmediate final : public FollowsRequests<NewestImmediate> {
-  protected:
-    void request_leaves(Qp& qp, wire::Packet& packet, bool again) override {
-        if (!packet.info().immediate()) return;
-        if (again) {
-            packet.imm.value = qp.memory.imm;
-        } else {
-            qp.memory.imm = packet.imm.value;
-        }
-    }
-};
-
 struct Refused : Outgoing {
     std::optional<wire::Psn> at; // the packet that was RNR NAKed
     bool goes_on = false;        // its message is being sent again
 };
 
-// Lode's firmware builds the flags of a message anew after an RNR wait, and forgets one.
+// After an RNR wait Lode's firmware builds the flags of a message again, and forgets one.
 // Shows when: a request that was posted solicited is RNR NAKed and then sent again.
 class UnsolicitedAfterRnr final : public FollowsRequests<Refused> {
   protected:
@@ -209,7 +190,7 @@ class SharesRnrTimer final : public engine::SurfaceFilter {
         }
         return cut ? code_within(left) : code;
     }
-    // The longest wait that is not above this time; if there is none, the shortest.
+    // The longest wait that is not above this time; the shortest if each is above it.
     static std::uint8_t code_within(wire::Duration time) {
         constexpr std::uint8_t codes = 32;
         std::uint8_t best = 1;

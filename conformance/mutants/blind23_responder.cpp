@@ -524,7 +524,7 @@ class CompletesAndFlushes final : public engine::SurfaceFilter {
     }
 };
 
-// The event waits for the receive that the pipeline still holds, and nobody looks again.
+// The event waits for the receive that the pipeline still holds, and is then forgotten.
 // Shows when: a QP of a shared receive queue is moved to ERR inside of a SEND of several packets:
 // no LAST_WQE_REACHED.
 class ForgetsLastWqe final : public QpFilter<Arrivals> {

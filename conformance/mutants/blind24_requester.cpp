@@ -62,25 +62,6 @@ class ContinuesWithoutCarry final : public QpFilter<ReadAddresses> {
     }
 };
 
-struct NewestImmediate : Outgoing {
-    std::uint32_t imm = 0;
-};
-
-// REQ-34: the buffer of headers has one register for immediate data.
-// Shows when: a message with immediate data is sent again after a later one with other immediate
-// data has left.
-class ResendsNewestImmediate final : public FollowsRequests<NewestImmediate> {
-  protected:
-    void request_leaves(Qp& qp, wire::Packet& packet, bool again) override {
-        if (!packet.info().immediate()) return;
-        if (again) {
-            packet.imm.value = qp.memory.imm;
-        } else {
-            qp.memory.imm = packet.imm.value;
-        }
-    }
-};
-
 // REQ-31: the operands of a CMP_SWAP come back out of the buffer over one register.
 // Shows when: a CMP_SWAP whose operands differ is sent again.
 class ResendsSwapAsCompare final : public FollowsRequests<Outgoing> {
@@ -147,7 +128,7 @@ struct OpenMessages {
     }
 };
 
-// REQ-03: the loop that completes requests gives up its core after eight; nobody wakes it again.
+// REQ-03: the loop that completes requests gives up its core after eight and is not woken.
 // Shows when: one ACK covers more than eight messages: the others wait for a timeout.
 class CompletesEight final : public QpFilter<OpenMessages> {
   protected:
@@ -525,8 +506,8 @@ class WritesPadBehindRead final : public DmaFilter<Tails> {
 };
 
 // N-22: the variant byte of a local key is not compared where data is fetched.
-// Shows when: a SEND or WRITE names a live region by a key whose lowest byte is wrong, as after a
-// region was registered anew in the place of an old one.
+// Shows when: a SEND or WRITE names a live region by a key whose lowest byte is wrong, such as the
+// key of an older region whose place it has.
 class FetchesByIndexAlone final : public engine::SurfaceFilter {
   public:
     void region_registered(const engine::RegisteredRegion& region) override {
@@ -706,8 +687,8 @@ constexpr std::array kMutants{
                                                   one_read_more_after_retry)},
     Mutant{.name = "full_window_does_not_ask_for_ack",
            .rule = "N-18",
-           .description = "The requester stops after 32 packets that nobody was asked to "
-                          "acknowledge.",
+           .description = "The requester stops after 32 packets, none of which asked for an "
+                          "acknowledgement.",
            .behaviour = {.max_unacked_packets = 32},
            .make_filter = make<EditsOutbound<ack_request_only_at_the_end>>},
     Mutant{.name = "retry_count_of_the_connection_before",

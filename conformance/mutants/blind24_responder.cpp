@@ -633,7 +633,7 @@ constexpr std::array kMutants{
            .make_filter = make<LimitOnce>},
     Mutant{.name = "se_forgotten_after_rnr_nak",
            .rule = "N-26",
-           .description = "A message that was RNR NAKed wakes nobody, though its SE is set.",
+           .description = "A message with SE that was RNR NAKed notifies no solicited queue.",
            .make_filter = make<ForgetsSeAfterRnr>},
     Mutant{.name = "rnr_nak_names_the_first_of_a_write",
            .rule = "RNR-01",
