@@ -149,7 +149,7 @@ class Admits final : public engine::SurfaceFilter {
 // For Mutant::make_filter.
 template <typename Filter>
 std::unique_ptr<engine::SurfaceFilter> make() {
-    return std::make_unique<Filter>();
+    return std::unique_ptr<engine::SurfaceFilter>(new Filter); // make_unique would build its type
 }
 
 } // namespace veriroce::mutants

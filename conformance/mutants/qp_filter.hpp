@@ -1,12 +1,8 @@
 // A filter that keeps something in mind for each QP. Inside the room only.
 #pragma once
 
-#include <algorithm>
-#include <functional>
-#include <iterator>
 #include <map>
-#include <optional>
-#include <utility>
+#include <memory>
 #include <vector>
 
 #include "conformance/mutants/packets.hpp"
@@ -27,119 +23,77 @@ struct Passage {
 // The memory of a filter that remembers nothing of a QP.
 struct Nothing {};
 
-// `Memory` is what the filter remembers of a QP; RESET makes it forget (STA-10). Packets of QPs
-// that the host has not told of, and what is no packet, pass unchanged.
-template <typename Memory>
-class QpFilter : public engine::SurfaceFilter {
+// A QP as a filter knows it.
+class KnownQp {
   public:
-    void qp_changed(const engine::QpReport& report) final {
-        Qp& qp = qps_[report.qpn];
-        if (report.state == engine::QpState::Reset) qp.memory = {};
-        // A later report tells the PSN that the responder has come to.
-        const auto began_with =
-            connected(qp.report.state) ? qp.report.attributes.rq_psn : std::optional<wire::Psn>();
-        qp.report = report;
-        if (began_with && connected(report.state)) qp.report.attributes.rq_psn = began_with;
-    }
-    void qp_destroyed(wire::Qpn qpn) final { qps_.erase(qpn); }
+    engine::QpReport report;
 
-    void inbound(engine::OwnedDatagram datagram, wire::Instant /*now*/,
-                 std::vector<engine::OwnedDatagram>& in,
-                 std::vector<engine::OwnedDatagram>& answers) final {
-        const auto packet = wire::decode_packet(datagram.bytes);
-        const auto qp = packet ? qps_.find(packet->bth.dest_qp) : qps_.end();
-        if (qp == qps_.end()) {
-            in.push_back(std::move(datagram));
-            return;
-        }
-        Passage passage{.packet = *packet, .envelope = datagram.envelope};
-        arrives(qp->second, passage);
-        put(datagram, passage, in);
-        std::ranges::move(passage.sent, std::back_inserter(answers));
-        for (const wire::Packet& answer : passage.answers) {
-            answers.push_back(
-                {.envelope = qp->second.answering(datagram.envelope), .bytes = bytes_of(answer)});
-        }
-    }
+    KnownQp() = default;
+    virtual ~KnownQp() = default;
 
-    void outbound(engine::OwnedDatagram datagram, wire::Instant /*now*/,
-                  std::vector<engine::OwnedDatagram>& out) final {
-        const auto packet = wire::decode_packet(datagram.bytes);
-        const auto qp = packet ? sender(*packet, datagram.envelope) : std::nullopt;
-        if (!qp) {
-            out.push_back(std::move(datagram));
-            return;
-        }
-        Passage passage{.packet = *packet, .envelope = datagram.envelope};
-        leaves(*qp, passage);
-        put(datagram, passage, out);
+    [[nodiscard]] wire::Mtu mtu() const {
+        return report.attributes.path_mtu.value_or(wire::Mtu::B1024);
     }
+    // The PSN that the responder began with.
+    [[nodiscard]] wire::Psn first_request() const {
+        return report.attributes.rq_psn.value_or(wire::Psn{});
+    }
+    [[nodiscard]] wire::Qpn peer() const { return report.attributes.dest_qp.value_or(wire::Qpn{}); }
+    // The envelope of what answers a datagram with this one: the path is the QP's own.
+    [[nodiscard]] wire::Envelope answering(const wire::Envelope& request) const;
+
+    virtual void forget() = 0; // STA-10: the QP goes to RESET
 
   protected:
-    struct Qp {
-        engine::QpReport report;
-        Memory memory{};
+    KnownQp(const KnownQp&) = default;
+    KnownQp& operator=(const KnownQp&) = default;
+};
 
-        [[nodiscard]] wire::Mtu mtu() const {
-            return report.attributes.path_mtu.value_or(wire::Mtu::B1024);
-        }
-        // The PSN that the responder began with.
-        [[nodiscard]] wire::Psn first_request() const {
-            return report.attributes.rq_psn.value_or(wire::Psn{});
-        }
-        [[nodiscard]] wire::Qpn peer() const {
-            return report.attributes.dest_qp.value_or(wire::Qpn{});
-        }
-        // The envelope of what answers a datagram with this one: the path is the QP's own.
-        [[nodiscard]] wire::Envelope answering(const wire::Envelope& request) const {
-            wire::Envelope answer = back(request);
-            const auto& path = report.attributes.address;
-            if (!path) return answer;
-            answer.dscp = static_cast<std::uint8_t>(path->traffic_class >> 2);
-            answer.ecn = static_cast<std::uint8_t>(path->traffic_class & 3);
-            answer.hop_limit = path->hop_limit;
-            answer.flow_label = path->flow_label;
-            if (path->source_port) answer.source_port = *path->source_port;
-            return answer;
-        }
+// Hands the packets of each QP to the filter. Packets of QPs that the host has not told of, and
+// what is no packet, pass unchanged.
+class QpSurface : public engine::SurfaceFilter {
+  public:
+    void qp_changed(const engine::QpReport& report) final;
+    void qp_destroyed(wire::Qpn qpn) final;
+    void inbound(engine::OwnedDatagram datagram, wire::Instant now,
+                 std::vector<engine::OwnedDatagram>& in,
+                 std::vector<engine::OwnedDatagram>& answers) final;
+    void outbound(engine::OwnedDatagram datagram, wire::Instant now,
+                  std::vector<engine::OwnedDatagram>& out) final;
+
+  private:
+    [[nodiscard]] virtual std::unique_ptr<KnownQp> new_qp() const = 0;
+    virtual void hand_arriving(KnownQp& qp, Passage& passage) = 0;
+    virtual void hand_leaving(KnownQp& qp, Passage& passage) = 0;
+
+    [[nodiscard]] KnownQp* sender(const wire::Packet& packet, const wire::Envelope& envelope);
+
+    std::map<wire::Qpn, std::unique_ptr<KnownQp>> qps_;
+};
+
+// `Memory` is what the filter remembers of a QP; RESET makes it forget. What does not depend on it
+// is in QpSurface, which is compiled once and not for each of the many filters.
+template <typename Memory>
+class QpFilter : public QpSurface {
+  protected:
+    struct Qp final : KnownQp {
+        Memory memory{};
+        void forget() override { memory = {}; }
     };
 
     virtual void arrives(Qp& /*qp*/, Passage& /*passage*/) {}
     virtual void leaves(Qp& /*qp*/, Passage& /*passage*/) {}
 
   private:
-    static bool connected(engine::QpState state) {
-        return state != engine::QpState::Reset && state != engine::QpState::Init;
+    [[nodiscard]] std::unique_ptr<KnownQp> new_qp() const final {
+        return std::unique_ptr<KnownQp>(new Qp);
     }
-
-    // A packet says whose it is, not who sends it: the QP that has this peer.
-    std::optional<std::reference_wrapper<Qp>> sender(const wire::Packet& packet,
-                                                     const wire::Envelope& envelope) {
-        for (auto& [qpn, qp] : qps_) {
-            const auto& address = qp.report.attributes.address;
-            if (qp.peer() == packet.bth.dest_qp && address &&
-                address->destination == envelope.destination) {
-                return qp;
-            }
-        }
-        return std::nullopt;
+    void hand_arriving(KnownQp& qp, Passage& passage) final {
+        arrives(static_cast<Qp&>(qp), passage);
     }
-
-    static void put(const engine::OwnedDatagram& datagram, const Passage& passage,
-                    std::vector<engine::OwnedDatagram>& to) {
-        const auto add = [&](const wire::Packet& packet) {
-            to.push_back({.envelope = datagram.envelope,
-                          .bytes = bytes_of(packet),
-                          .delay = datagram.delay});
-        };
-        for (const wire::Packet& packet : passage.before)
-            add(packet);
-        if (!passage.dropped) add(passage.packet);
-        for (const wire::Packet& packet : passage.after)
-            add(packet);
+    void hand_leaving(KnownQp& qp, Passage& passage) final {
+        leaves(static_cast<Qp&>(qp), passage);
     }
-
-    std::map<wire::Qpn, Qp> qps_;
 };
 
 } // namespace veriroce::mutants
