@@ -321,8 +321,11 @@ std::optional<wire::Instant> window_opens_at(Interpreter& interpreter, const Cas
     if (qp.answering || qp.type != engine::QpType::Rc) return std::nullopt;
     if (psn <= qp.book.last_dut_request()) return std::nullopt; // was sent before
     if (open_requests(record, qp, answered_by_tester(record, qp)).empty()) return std::nullopt;
-    // Without the device's ACK delay, which is about its answers: its own timer may be shorter.
-    return record[qp.entries.back()].at.latest + idle_time(interpreter.environment());
+    // Since the line before: it may have waited, and posted what is to come now. Without the
+    // device's ACK delay, which is about its answers: its own timer may be shorter.
+    const wire::Instant since =
+        std::max(record[qp.entries.back()].at.latest, interpreter.clock().line_end().at);
+    return since + idle_time(interpreter.environment());
 }
 
 Task<Met<>> open_window(Interpreter& interpreter, CaseQp& qp, Span span) {

@@ -165,11 +165,12 @@ Task<Met<bool>> has_data(Interpreter& interpreter, const script::ExpectPacket& l
 
 // Whoever judges the run later sees what had completed by then, and what came too soon. Queues that
 // the script names stay as full as it makes them.
-Task<Met<>> look_at_completions(Interpreter& interpreter, Span span) {
+Task<Met<>> look_at_host(Interpreter& interpreter, Span span) {
     for (auto& [name, qp] : interpreter.objects().qps) {
         if (qp.setup.attribute("cq") != nullptr) continue;
         co_await collect_completions(interpreter, qp, wire::Duration(0), span);
     }
+    co_await collect_events(interpreter, wire::Duration(0), span);
     co_return Met<>{};
 }
 
@@ -256,7 +257,7 @@ Task<Met<>> play(Interpreter& interpreter, const script::Wait& line, Span span) 
         const wire::Instant end = interpreter.clock().now() + time;
         if (time >= kWaitThatLooks) {
             co_await interpreter.events().sleep(end - time / 4);
-            co_await look_at_completions(interpreter, span);
+            co_await look_at_host(interpreter, span);
         }
         co_await interpreter.events().sleep(end);
         if (!is_unscripted(interpreter)) break;

@@ -1,6 +1,7 @@
 #include "conformance/model/async_events.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -65,12 +66,18 @@ void AsyncEvents::answered(const Call& call) {
         event(one);
 }
 
-// N-16: a limit that is set is reached when fewer receives are left, and is set no more then.
+// N-16: a limit that is set is reached when fewer receives are left, and is set no more then. If
+// fewer were left before, the next receive that is taken shows it.
 void AsyncEvents::limit(const Call& call) {
     const auto set = [&](dut::SrqHandle srq, std::optional<std::uint32_t> value) {
         if (!value) return;
         limits_.erase(srq);
-        if (*value > 0) limits_[srq].value = *value;
+        if (*value == 0) return;
+        const auto& all = posted_.shared(srq);
+        const auto done = std::ranges::count(all, true, &ReceiveWork::polled);
+        Limit& limit = limits_[srq];
+        limit.value = *value;
+        if (std::cmp_less_equal(takers_[srq], done)) limit.done_before = done;
     };
     if (const auto* made = std::get_if<dut::SrqCreated>(&**call.answer)) {
         set(made->srq, std::get<dut::SrqCreate>(call.request).limit);
@@ -84,7 +91,9 @@ void AsyncEvents::limit(const Call& call) {
         // A receive that no completion has shown may be taken already.
         const bool enough = all.size() >= takers_[srq] + limit.value;
         if (!below && enough) limit.armed = true;
-        if (below && limit.armed && !limit.reached) limit.reached = call.answered;
+        const auto done = all.size() - static_cast<std::size_t>(left);
+        const bool shown = limit.armed || (limit.done_before && done > *limit.done_before);
+        if (below && shown && !limit.reached) limit.reached = call.answered;
     }
 }
 

@@ -68,6 +68,8 @@ class AsyncEvents {
     struct Limit {
         std::uint32_t value = 0;
         bool armed = false; // there were surely receives enough
+        // Receives that had completed when it was set, if no other may have been taken by then.
+        std::optional<std::size_t> done_before;
         std::optional<wire::Instant> reached;
     };
     // Packets of the tester that may have taken a receive of a shared queue.

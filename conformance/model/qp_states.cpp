@@ -1,5 +1,9 @@
 #include "conformance/model/qp_states.hpp"
 
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
@@ -67,6 +71,21 @@ void QpStates::reported(const Qp& qp, wire::QpState state, wire::Instant asked) 
          fmt::format("the QP was brought to {}", wire::name_of(qp.state)), measured);
 }
 
+// REQ-27: a device may round a depth up, not down.
+void QpStates::told_depths(const Qp& qp, const dut::QpAttributes& told) {
+    using Depth = std::optional<std::uint8_t> dut::QpAttributes::*;
+    constexpr std::array<std::pair<std::string_view, Depth>, 2> depths{
+        {{"max_rd_atomic", &dut::QpAttributes::max_rd_atomic},
+         {"max_dest_rd_atomic", &dut::QpAttributes::max_dest_rd_atomic}}};
+    for (const auto& [name, depth] : depths) {
+        const std::uint8_t set = (qp.attributes.*depth).value_or(0);
+        if (set <= (told.*depth).value_or(set)) continue;
+        tell("REQ-27", fmt::format("{} was set to {}", name, set),
+             fmt::format("the device reports {}", *(told.*depth)));
+        found_.back().level = rules::Level::Should;
+    }
+}
+
 void QpStates::answered(const Call& call, Posted& posted) {
     if (!call.answer || !call.answer->has_value()) return;
     if (const auto* modify = std::get_if<dut::QpModify>(&call.request)) {
@@ -77,7 +96,10 @@ void QpStates::answered(const Call& call, Posted& posted) {
     const auto* told = std::get_if<dut::QpQueried>(&**call.answer);
     if (query == nullptr || told == nullptr || !told->attributes.state) return;
     const Qp* qp = posted.find(query->qp);
-    if (qp != nullptr) reported(*qp, *told->attributes.state, call.asked);
+    if (qp == nullptr) return;
+    reported(*qp, *told->attributes.state, call.asked);
+    const bool connected = qp->state == Rts && told->attributes.state == Rts;
+    if (connected && setting_.exact) told_depths(*qp, told->attributes); // few drivers tell them
 }
 
 void QpStates::failed(const Polled& polled, wire::Instant now) {

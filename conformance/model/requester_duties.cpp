@@ -77,11 +77,16 @@ void RequesterDuties::asked(const Call& call) {
 
 void RequesterDuties::answered(const Call& call) {
     const auto* modify = std::get_if<dut::QpModify>(&call.request);
-    const bool drains = modify != nullptr && call.answer && call.answer->has_value() &&
-                        modify->attributes.state == wire::QpState::Sqd;
+    const bool told = call.answer && call.answer->has_value();
+    const bool drains = modify != nullptr && told && modify->attributes.state == wire::QpState::Sqd;
     if (Qp* qp = drains ? posted_.find(modify->qp) : nullptr) {
+        ++state_of(*qp).drains;
         state_of(*qp).drained =
             qp->sends.empty() ? 0 : qp->sends.back().first + qp->sends.back().packets;
+    }
+    if (const auto* list = told ? std::get_if<dut::EventList>(&**call.answer) : nullptr) {
+        for (const dut::Event& event : list->events)
+            check_drained_event(event);
     }
     for (const Polled& one : posted_.answered(call)) {
         if (one.qp == nullptr || one.completion.status == wire::WcStatus::Success) continue;
@@ -89,6 +94,20 @@ void RequesterDuties::answered(const Call& call) {
         check_give_up(*one.qp, state, one);
         state.failed = true;
     }
+}
+
+// STA-06: the event comes behind the answers to all that was begun. An event that nobody fetched in
+// time may be that of an earlier change to SQD.
+void RequesterDuties::check_drained_event(const dut::Event& event) {
+    const bool drained = story_.setting.exact && event.type == wire::EventType::SqDrained;
+    Qp* qp = drained && event.qp ? posted_.find(*event.qp) : nullptr;
+    if (qp == nullptr || qp->type != wire::QpType::Rc || qp->lives != 1) return;
+    const State& state = state_of(*qp);
+    const bool begun = state.may_be_acknowledged < state.next_sent;
+    if (!begun || state.drains != 1 || state.failed || state.odd) return;
+    tell(*qp, "STA-06", Should, "event", "SQ_DRAINED must come behind the answer to what was sent",
+         fmt::format("SQ_DRAINED; the request with PSN {} (counted from 0) has no answer",
+                     state.may_be_acknowledged));
 }
 
 // TMO-03: it gives up after retry_cnt retries, not before.

@@ -98,6 +98,7 @@ class RequesterDuties {
         bool left = false;           // the QP left RTS, or is told to
         // The PSN after all that was posted when it was in SQD, until it is told to leave that.
         std::optional<std::int64_t> drained;
+        std::uint32_t drains = 0; // changes to SQD
 
         [[nodiscard]] bool waits_for_data() const {
             return !open.empty() || !open_again.empty() || missing;
@@ -108,6 +109,7 @@ class RequesterDuties {
     [[nodiscard]] static const SendWork* work_at(const Qp& qp, std::int64_t psn);
     void check_open(PacketLog& log, const Qp& qp, State& state, const SendWork& work);
     void check_drained(const Packet& packet, const Qp& qp, const State& state, std::int64_t psn);
+    void check_drained_event(const dut::Event& event);
     // Of any answer: whether it leaves out data that is to come before it.
     static void note_data(State& state, std::int64_t psn);
     void check_fence(PacketLog& log, const State& state, const SendWork& work);

@@ -123,9 +123,10 @@ void UnreliableView::datagram(Qp& qp, const Packet& packet, bool clear) {
     const wire::Bytes ip = packet.frame.covered();
     if (packet.frame.ipv4 && packet.frame.ipv4->header_length == 5) {
         arrived.stretches = {{kV4, ip.first(1)}, {kV4 + 12, ip.subspan(12, 8)}};
+        if (story_.setting.exact) arrived.stretches.push_back({kV4 + 2, ip.subspan(2, 2)});
     } else if (packet.frame.ipv6) {
         arrived.stretches = {{8, ip.subspan(8, 32)}};
-        if (story_.setting.exact) arrived.stretches.push_back({1, ip.subspan(1, 3)});
+        if (story_.setting.exact) arrived.stretches.push_back({1, ip.subspan(1, 5)});
     }
     arrived.stretches.push_back({kGrhBytes, payload});
     deliver(std::move(arrived));

@@ -326,8 +326,8 @@ constexpr std::array kMutants{
     Mutant{.name = "responses_with_data_dropped",
            .rule = "REQ-26",
            .description = "READ responses and ATOMIC ACKNOWLEDGEs are dropped when they arrive.",
-           .cases = "atm/lost-answer n/completion-order n/extra-responses "
-                    "n/nak-inside-a-read req/ack-for-a-read req/each-answer-again "
+           .cases = "atm/lost-answer n/completion-order n/extra-responses n/nak-inside-a-read "
+                    "req/ack-for-a-read req/atomic-acknowledges req/each-answer-again "
                     "req/each-answer-replayed req/each-read-response-again "
                     "req/lost-last-read-response req/psns-of-a-read req/read-acknowledges "
                     "rnr/read",
@@ -335,8 +335,8 @@ constexpr std::array kMutants{
     Mutant{.name = "nak_taken_for_an_ack",
            .rule = "REQ-16",
            .description = "NAKs and RNR NAKs are taken for ACKs of the same PSN.",
-           .cases = "req/nak-invalid-request req/nak-remote-access req/nak-remote-operational "
-                    "req/reserved-nak",
+           .cases = "n/armed-for-a-failed-send req/nak-invalid-request req/nak-remote-access "
+                    "req/nak-remote-operational req/reserved-nak",
            .make_filter = make<EditsInbound<nak_as_ack>>},
     Mutant{.name = "acknowledge_read_one_psn_too_low",
            .rule = "REQ-03",

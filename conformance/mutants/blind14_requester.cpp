@@ -792,7 +792,7 @@ constexpr std::array kMutants{
            .rule = "ATM-01",
            .description = "The result of an atomic whose local address is no multiple of 8 lands "
                           "below that address.",
-           .cases = "atm/result-at-odd-places",
+           .cases = "atm/result-at-odd-places atm/results-across-pages",
            .make_filter = make<AtomicResultAligned>},
     Mutant{.name = "source_port_hashes_opcode",
            .rule = "ENC-02",
@@ -898,6 +898,7 @@ constexpr std::array kMutants{
            .rule = "REQ-09",
            .description = "The rest of a READ that was asked for again lands at the start of the "
                           "buffer and not behind the part that had come.",
+           .cases = "req/reads-behind-restarted-reads",
            .make_filter = make<ResumedReadFromStart>},
     Mutant{.name = "ack_behind_flush_completes_it",
            .rule = "EXT-02",

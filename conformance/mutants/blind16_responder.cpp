@@ -884,6 +884,7 @@ constexpr std::array kMutants{
            .rule = "STA-07",
            .description = "The receive that an unfinished SEND holds out of a shared queue does "
                           "not complete when the host, or another request, brings the QP to ERR.",
+           .cases = "sta/held-shared-receive-flushed",
            .make_filter = make<HeldReceiveIsLost>},
     Mutant{.name = "write_goes_on_at_other_qps_address",
            .rule = "KEY-14",

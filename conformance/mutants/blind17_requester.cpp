@@ -1029,7 +1029,7 @@ constexpr std::array kMutants{
            .rule = "REQ-31",
            .description = "An inline request that is sent again carries the bytes of the inline "
                           "request that was sent last.",
-           .cases = "req/inline-among-others-sent-again",
+           .cases = "req/inline-among-others-sent-again req/many-inline-sent-again",
            .make_filter = make<InlineBufferReused>},
     Mutant{.name = "tries_of_former_life_count",
            .rule = "TMO-03",

@@ -746,6 +746,7 @@ constexpr std::array kMutants{
            .rule = "REQ-01",
            .description = "A UC message begins one PSN behind the first packet of the message "
                           "before it.",
+           .cases = "ext/unreliable-across-every-power",
            .make_filter = make<CountsUcMessages>},
     Mutant{.name = "ud_immediate_leaves_with_last_qkey",
            .rule = "EXT-05",

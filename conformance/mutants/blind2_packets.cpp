@@ -301,6 +301,7 @@ constexpr std::array kMutants{
            .rule = "REQ-06",
            .description = "An ACK that comes once more makes the requester send again what is "
                           "outstanding.",
+           .cases = "tmo/old-acks-hold-nothing-back",
            .make_filter = make<OldAckRestarts>},
     Mutant{.name = "inline_of_odd_length_cut",
            .rule = "LEN-10",

@@ -298,6 +298,7 @@ constexpr std::array kMutants{
     Mutant{.name = "ack_inside_message_is_no_progress",
            .rule = "REQ-14",
            .description = "An ACK of a FIRST or MIDDLE is ignored.",
+           .cases = "tmo/retries-reloaded-inside-a-message",
            .make_filter = make<AckInsideIgnored>},
     Mutant{.name = "repeated_atomic_answer_taken_for_next",
            .rule = "N-38",

@@ -502,7 +502,7 @@ constexpr std::array kMutants{
     Mutant{.name = "flush_in_any_domain",
            .rule = "KEY-03",
            .description = "A FLUSH may name a key of another protection domain.",
-           .cases = "ext/flush-keys",
+           .cases = "ext/flush-keys key/flush-of-another-domain",
            .checks = kStandardChecks.with(RequestCheck::KeyDomain, flush_in_any_domain)},
     Mutant{.name = "qp_right_of_atomic_write_not_checked",
            .rule = "KEY-01",

@@ -344,6 +344,7 @@ constexpr std::array kFirst{
            .rule = "RDR-05",
            .description = "A READ that repeats a tail 64 KiB or more behind its beginning brings "
                           "the bytes 64 KiB before.",
+           .cases = "rdr/tail-beyond-64k",
            .behaviour = {.duplicate_read = engine::DuplicateRead::Revalidated},
            .make_filter = make<TailOffsetInSixteenBits>},
     Mutant{.name = "ack_overtakes_last_read_response",

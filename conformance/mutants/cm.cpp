@@ -402,7 +402,7 @@ constexpr std::array kMutants{
            .rule = "N-32",
            .level = "SHOULD",
            .description = "MRA, REJ, REP and RTU of no connection get REJ 8.",
-           .cases = "cm/stray-messages",
+           .cases = "cm/behind-many-ignored cm/stray-messages",
            .make_filter = make<EditsHeardMessage<whatever_comes_rejected>>},
     Mutant{.name = "stray_reply_rejected_as_request",
            .rule = "N-31",

@@ -188,7 +188,8 @@ constexpr std::array kMutants{
     Mutant{.name = "failed_request_named_after_the_next",
            .rule = "REQ-19",
            .description = "A request that fails completes with the id of the next one.",
-           .cases = "req/nak-remote-access tmo/retry-exceeded",
+           .cases = "req/nak-remote-access sta/write-of-bad-memory-behind-another "
+                    "tmo/retry-exceeded",
            .make_filter = make<NamesTheNext>},
     Mutant{.name = "access_error_reported_as_invalid_request",
            .rule = "REQ-16",

@@ -527,7 +527,8 @@ constexpr std::array kMutants{
            .rule = "STA-10",
            .description = "The last request from before RESET leaves before the first one of the "
                           "next connection.",
-           .cases = "sta/reset-forgets-a-wait sta/reset-forgets-requests",
+           .cases = "sta/end-of-a-forgotten-wait sta/reset-forgets-a-wait "
+                    "sta/reset-forgets-requests",
            .make_filter = make<KeepsOldRequest>},
     Mutant{.name = "key_high_half_not_sent",
            .rule = "REQ-31",
@@ -656,7 +657,9 @@ constexpr std::array kMutants{
            .rule = "N-22",
            .description = "A request that meets a protection error in its own memory completes "
                           "with SUCCESS; the QP is in ERR behind it.",
-           .cases = "req/read-into-a-lost-region sta/local-error",
+           .cases = "req/read-into-a-lost-region sta/local-error "
+                    "sta/read-of-bad-memory-behind-another "
+                    "sta/send-of-bad-memory-behind-another",
            .make_filter = make<SucceedsWithoutRegion>},
 };
 

@@ -139,6 +139,13 @@ class KeepsRetries final : public engine::SurfaceFilter {
     std::map<wire::Qpn, Retries> first_;
 };
 
+class ExchangesDepths final : public engine::SurfaceFilter {
+  public:
+    void queried(engine::QpReport& report) override {
+        std::swap(report.attributes.max_rd_atomic, report.attributes.max_dest_rd_atomic);
+    }
+};
+
 constexpr std::array kMutants{
     Mutant{.name = "error_state_still_answers",
            .rule = "STA-07",
@@ -177,6 +184,11 @@ constexpr std::array kMutants{
            .description = "After RESET a QP keeps retry_cnt and rnr_retry of its first connection.",
            .cases = "sta/fewer-retries-after-reset sta/other-attributes-after-reset",
            .make_filter = make<KeepsRetries>},
+    Mutant{.name = "depths_exchanged_in_query",
+           .rule = "REQ-27",
+           .description = "A query tells max_rd_atomic as max_dest_rd_atomic, and the other way.",
+           .judge_cases = "sta/queried-attributes",
+           .make_filter = make<ExchangesDepths>},
 };
 
 } // namespace
