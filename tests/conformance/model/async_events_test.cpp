@@ -122,6 +122,10 @@ TEST_CASE("events: the limit of a shared queue is told", "[model][N-16]") {
     CHECK(found(2, 1, false) == "N-16 event (should)");
     CHECK(found(1, 1, false) == "");
     CHECK(found(0, 1, false) == "");
+    // Fewer were left before: the next that is taken shows it.
+    CHECK(found(3, 1, true) == "");
+    CHECK(found(3, 1, false) == "N-16 event (should)");
+    CHECK(found(3, 0, false) == "");
 }
 
 TEST_CASE("events: a limit that is set when too few receives are left need not be told",

@@ -88,4 +88,19 @@ TEST_CASE("states: a QP that failed is in ERR", "[model][STA-08][STA-12]") {
     CHECK(fails.found() == "STA-08 state");
 }
 
+TEST_CASE("states: a query tells no less depth than was set", "[model][REQ-27]") {
+    const auto told = [](std::optional<std::uint8_t> depth) {
+        OwnerScene scene; // whose QP may have 4 READs of its peer outstanding
+        dut::QpQueried queried;
+        queried.attributes.state = Rts;
+        queried.attributes.max_dest_rd_atomic = depth;
+        scene.call(dut::QpQuery{.qp = OwnerScene::qp}, queried);
+        return scene.found();
+    };
+    CHECK(told(std::nullopt) == "");
+    CHECK(told(std::uint8_t{4}) == "");
+    CHECK(told(std::uint8_t{16}) == "");
+    CHECK(told(std::uint8_t{3}) == "REQ-27 state (should)");
+}
+
 } // namespace veriroce::model::test

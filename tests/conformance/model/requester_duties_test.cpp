@@ -438,4 +438,26 @@ TEST_CASE("requester duties: a resend leaves nothing out", "[model][REQ-11]") {
     CHECK(scene.found() == "");
 }
 
+TEST_CASE("requester duties: a queue is drained behind the answers", "[model][STA-06]") {
+    const auto drained = [](std::uint32_t answers, std::uint32_t changes) {
+        Scene scene;
+        scene.post(of(WrOpcode::RdmaWrite, 8));
+        scene.post(of(WrOpcode::RdmaWrite, 8));
+        hear_write(scene, 0);
+        hear_write(scene, 1);
+        for (std::uint32_t i = 0; i < changes; ++i)
+            set(scene, {.state = wire::QpState::Sqd, .en_sqd_async_notify = true});
+        for (std::uint32_t i = 0; i < answers; ++i)
+            scene.sent("ACKNOWLEDGE", i);
+        dut::EventList list;
+        list.events.push_back({.type = wire::EventType::SqDrained, .qp = kQp});
+        scene.call(dut::Events{}, list);
+        return scene.found();
+    };
+    CHECK(drained(2, 1) == "");
+    CHECK(drained(1, 1) == "STA-06 event");
+    CHECK(drained(0, 1) == "STA-06 event");
+    CHECK(drained(0, 2) == ""); // it may be the event of the first change
+}
+
 } // namespace veriroce::model::test

@@ -183,12 +183,9 @@ TEST_CASE("unreliable: UC sends each packet once, in order", "[model][EXT-06]") 
 
 TEST_CASE("unreliable: a datagram fills its receive behind its headers", "[model][EXT-05]") {
     CHECK(read_after(datagram_sent(), datagram_taken(1, 47), with_datagram()) == "");
-    const std::map<std::size_t, std::string> wrong{{16 + 23, "EXT-05 memory"},
-                                                   {16 + 36, "EXT-05 memory"},
-                                                   {16 + 40, "EXT-05 memory"},
-                                                   {16 + 46, "EXT-05 memory"},
-                                                   {16 + 47, "KEY-14 memory (should)"},
-                                                   {15, "KEY-14 memory"}};
+    const std::map<std::size_t, std::string> wrong{
+        {16 + 23, "EXT-05 memory"}, {16 + 36, "EXT-05 memory"},          {16 + 40, "EXT-05 memory"},
+        {16 + 46, "EXT-05 memory"}, {16 + 47, "KEY-14 memory (should)"}, {15, "KEY-14 memory"}};
     for (const auto& [at, found] : wrong) {
         auto memory = with_datagram();
         memory[at] ^= std::byte{1};
