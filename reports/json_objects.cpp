@@ -20,9 +20,15 @@ json::array strings(const std::vector<std::string>& values) {
     return array;
 }
 
+// The times of a case count from its first packet, or if it has none from the first step.
+wire::Instant origin_of(const CaseResult& result) {
+    if (!result.packets.empty()) return result.packets.front().at.earliest;
+    return result.host.empty() ? wire::Instant{} : result.host.front().at;
+}
+
 json::object packet_object(const CaseResult& result, std::size_t place) {
     const interpreter::RecordedPacket& packet = result.packets[place];
-    const wire::Instant origin = result.packets.front().at.earliest;
+    const wire::Instant origin = origin_of(result);
     return {
         {"from", packet.from == interpreter::Side::Tester ? "tester" : "dut"},
         {"text", text(packet.script)},
@@ -38,6 +44,18 @@ json::array packets_array(const CaseResult& result) {
     json::array array;
     for (std::size_t i = 0; i < result.packets.size(); ++i)
         array.emplace_back(packet_object(result, i));
+    return array;
+}
+
+json::array host_array(const CaseResult& result) {
+    json::array array;
+    const wire::Instant origin = origin_of(result);
+    for (const interpreter::HostStep& step : result.host) {
+        array.emplace_back(
+            json::object{{"before", step.before},
+                         {"text", text(step.text)},
+                         {"timing", json::object{{"at_ns", (step.at - origin).count()}}}});
+    }
     return array;
 }
 
@@ -157,6 +175,7 @@ json::object case_object(const CaseResult& result) {
         {"plays", plays_value(result)},
         {"file", text(result.file)},
         {"packets", packets_array(result)},
+        {"host", host_array(result)},
         {"violations", violations_array(result)},
         {"measures", measures_object(result)},
         {"faults", faults_object(result)},

@@ -155,6 +155,13 @@ interpreter::RecordedPacket packet_of(const Members& from) {
     return packet;
 }
 
+interpreter::HostStep step_of(const Members& from) {
+    constexpr std::uint64_t most = 1'000'000'000;
+    return {.before = from.count("before", most),
+            .at = wire::Instant(wire::Duration(from.object("timing").number("at_ns"))),
+            .text = from.text("text")};
+}
+
 Finding finding_of(const Members& from, std::size_t packets) {
     Finding finding;
     finding.kind = named(from, "kind", "a kind of finding", FindingKind::Internal);
@@ -237,6 +244,7 @@ CaseResult case_of(const Members& from) {
     result.file = from.text_or_none("file");
     result.command = from.text_or_none("command");
     from.each("packets", [&](const Members& one) { result.packets.push_back(packet_of(one)); });
+    from.each("host", [&](const Members& one) { result.host.push_back(step_of(one)); });
     from.each("findings", [&](const Members& one) {
         result.findings.push_back(finding_of(one, result.packets.size()));
     });

@@ -78,6 +78,7 @@ bool calm(const interpreter::CaseResult& result) {
 
 void forget_packets(interpreter::CaseResult& result) {
     result.packets.clear();
+    result.host.clear();
     for (interpreter::Finding& finding : result.findings)
         finding.packet.reset();
     for (interpreter::Violation& violation : result.violations)

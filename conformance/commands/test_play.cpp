@@ -151,6 +151,7 @@ std::optional<std::string> lost_device(const testbed::Testbed& bench, const plan
 void forget_packets_of_passed(interpreter::CaseResult& result) {
     if (result.verdict != interpreter::Verdict::Pass) return;
     result.packets = {};
+    result.host = {};
     for (interpreter::OtherPlay& play : result.other_plays)
         play.packets = {};
 }

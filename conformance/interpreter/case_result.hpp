@@ -44,6 +44,13 @@ struct RecordedPacket {
     bool on_wire = true;
 };
 
+// What the application on the DUT's host asked for, or learnt.
+struct HostStep {
+    std::size_t before = 0; // the packet of the record that came next
+    wire::Instant at;       // at the tester
+    std::string text; // as scripts write it: "post SEND id=1", "done send id=1 status=SUCCESS"
+};
+
 // A rule that the run violates according to the judge or the model, whatever the script says.
 struct Violation {
     std::string rule;
@@ -83,6 +90,7 @@ struct CaseResult {
     std::map<std::string, std::vector<wire::Duration>> measures;
     std::vector<FaultCount> faults;
     std::vector<RecordedPacket> packets;
+    std::vector<HostStep> host; // in order
     std::vector<Violation> violations;
     std::vector<std::uint32_t> states; // model::visited_states, where the environment asks for them
     std::uint32_t tolerated_retransmissions = 0; // signs of a slow lab

@@ -12,6 +12,7 @@
 #include "conformance/interpreter/events.hpp"
 #include "conformance/interpreter/expect.hpp"
 #include "conformance/interpreter/honest_peer.hpp"
+#include "conformance/interpreter/host_steps.hpp"
 #include "conformance/interpreter/interpreter.hpp"
 #include "conformance/interpreter/judging.hpp"
 #include "conformance/interpreter/notation.hpp"
@@ -494,6 +495,8 @@ void judge_record(Interpreter& interpreter) {
              .remarks = entry.remarks,
              .on_wire = entry.on_wire});
     }
+    if (!interpreter.environment().notes_states) // the explorer: nobody reads most of its results
+        result.host = host_steps(interpreter.events().call_log(), interpreter.objects());
     if (whole && interpreter.environment().judged) {
         const std::vector<Violation> judged = violations(interpreter);
         const auto all = std::back_inserter(result.violations);

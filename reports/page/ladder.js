@@ -31,7 +31,7 @@ function ladderBox(detail, left) {
   const marked = marks(detail);
   redraw = () => {
     frame.replaceChildren(ladder(detail, marked, side, frame.clientWidth));
-    legend.replaceChildren(...meanings(marked));
+    legend.replaceChildren(...meanings(marked, hostSteps(detail)));
   };
   const first = detail.packets[0].timing.latest_ns;
   const last = detail.packets.at(-1).timing.latest_ns;
@@ -65,25 +65,41 @@ function marks(detail) {
   });
 }
 
-function meanings(marked) {
+// What the application on the device's host did; how its QPs were set up is left out.
+function hostSteps(detail) {
+  const blamed = new Set(detail.findings.filter(one => one.packet == null).map(one => one.actual));
+  return (detail.host ?? [])
+    .filter(one => one.before > 0 || !one.text.includes("modify state="))
+    .map(one => ({...one, at: one.timing.at_ns, bad: blamed.has(one.text)}));
+}
+
+function meanings(marked, steps) {
   const rows = [
     [marked.some(one => one.bad), "▮ what the finding is about"],
     [marked.some(one => one.lost), "✕ taken away by a fault rule"],
     [marked.some(one => one.injected && !one.lost), "┄ changed, delayed or made by a fault rule"],
     [marked.some(one => one.again), "↻ sent again"],
+    [steps.length > 0, "■ what the device's application asked for, or was told"],
   ];
   return rows.filter(([shown]) => shown).map(([, text]) => element("span", {}, text));
 }
 
-// Rows in the order of the wire; like packets in a row are folded.
-function ladderRows(marked, unfolded) {
+// Rows in the order of time; like packets in a row are folded.
+function ladderRows(marked, steps, unfolded) {
   const rows = [];
+  const next = new Map(); // the steps before each packet
+  for (const step of steps) {
+    const place = Math.min(step.before, marked.length);
+    if (!next.has(place)) next.set(place, []);
+    next.get(place).push({step});
+  }
   for (let from = 0; from < marked.length;) {
+    rows.push(...next.get(from) ?? []);
     let to = from;
     const first = marked[from];
     const like = one => one.plain && first.plain && one.packet.from === first.packet.from
       && one.name === first.name && one.again === first.again;
-    while (to < marked.length && like(marked[to])) ++to;
+    while (to < marked.length && like(marked[to]) && (to === from || !next.has(to))) ++to;
     if (to - from >= FOLD_FROM && !unfolded) {
       rows.push({one: first}, {folded: marked.slice(from + 1, to - 1)}, {one: marked[to - 1]});
       from = to;
@@ -92,6 +108,7 @@ function ladderRows(marked, unfolded) {
       ++from;
     }
   }
+  rows.push(...next.get(marked.length) ?? []);
   return rows;
 }
 
@@ -158,7 +175,7 @@ function ladder(detail, marked, side, available) {
     });
     return group;
   };
-  const rows = ladderRows(marked, detail.unfolded);
+  const rows = ladderRows(marked, hostSteps(detail), detail.unfolded);
   for (const row of rows.slice(0, MOST_ARROWS)) {
     if (row.folded) {
       const text = `⋮ ${row.folded.length} more ${narrow ? "" : row.folded[0].name}: show all`;
@@ -170,12 +187,18 @@ function ladder(detail, marked, side, available) {
       continue;
     }
     const one = row.one;
-    const at = one.packet.timing.latest_ns;
+    const at = one ? one.packet.timing.latest_ns : row.step.at;
     if (before != null && at - before > SILENCE_NS) {
       svg.append(drawn("line", {x1: left, x2: right, y1: y - 4, y2: y - 4, stroke: "var(--line)", "stroke-dasharray": "2 5"}),
         drawn("text", {x: middle, y, "text-anchor": "middle", class: "time", style: "paint-order:stroke;stroke:var(--card);stroke-width:8px"},
           `${duration(at - before)} of silence`));
       y += 24;
+    }
+    if (row.step) {
+      svg.append(hostStep(row.step, {y, right, left, showTime: at !== before}));
+      before = at;
+      y += 24;
+      continue;
     }
     const group = button(`packet ${one.place + 1} at ${duration(at)}: ${one.packet.text} ${one.packet.remarks.join("; ")}`,
       () => choosePacket(group, one));
@@ -205,6 +228,21 @@ function ladder(detail, marked, side, available) {
   const start = places.get(wanted.place) ?? places.get(0);
   if (start) choosePacket(start.group, start.one);
   return svg;
+}
+
+// A step of the application: a mark on the device's lane, and its words before it.
+function hostStep(step, {y, right, left, showTime}) {
+  const failed = /status=(?!SUCCESS)|refused/.test(step.text);
+  const colour = step.bad ? "var(--FAIL)" : failed ? "var(--WARN)" : "var(--soft)";
+  const group = drawn("g", {class: "step"});
+  const room = Math.floor((right - left - 16) / NARROW_CHARACTER);
+  const label = (step.bad ? "▮ " : "") + step.text;
+  group.append(drawn("title", {}, step.text));
+  if (showTime) group.append(drawn("text", {x: 6, y: y + 6, class: "time"}, duration(step.at)));
+  group.append(drawn("rect", {x: right - 4, y: y - 2, width: 8, height: 8, fill: colour}),
+    drawn("text", {x: right - 10, y: y + 6, "text-anchor": "end", "font-size": 11, style: `fill:${colour}`},
+      label.length > room ? label.slice(0, room - 1) + "…" : label));
+  return group;
 }
 
 function arrow(group, one, at) {

@@ -203,8 +203,12 @@ function sheet(run, detail, all) {
     body = ladderBox(detail, left);
   } else {
     left.append(element("p", {class: "soft"}, ["PASS", "SKIP"].includes(run.verdict)
-      ? "No packet was on the wire, or the report is a brief one, which keeps none of a run that passed."
+      ? "No packet was on the wire, or the page has left them out: it shows those of runs that did not pass."
       : "No packet was on the wire."));
+    if (detail.host?.length) {
+      left.append(element("h3", {}, "What the device's application did"),
+        element("pre", {class: "tree", tabindex: "0"}, detail.host.map(step => step.text).join("\n")));
+    }
   }
   parts.push(body);
   const source = all.files[detail.file];
@@ -264,8 +268,9 @@ function violations(run, detail) {
     const one = list[0];
     const places = one.packets.map(place => place + 1).sort((a, b) => a - b);
     return element("p", {class: "soft"}, element("code", {}, one.rule), ` (${one.level}, ${one.certainty}): `,
-      `${one.measured}; ${one.allowed}. Packets ${places.join(", ")}`
-      + (list.length > 1 ? `, and ${plural(list.length - 1, "more case")}.` : "."));
+      `${one.measured}; ${one.allowed}.`,
+      places.length ? ` Packets ${places.join(", ")}.` : "",
+      list.length > 1 ? ` ${list.length} times.` : "");
   });
 }
 

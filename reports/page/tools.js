@@ -34,6 +34,7 @@ const groupOf = run => run.id.split("/")[0];
 const plural = (count, word) => `${count} ${word}${count === 1 ? "" : "s"}`;
 
 function duration(ns) {
+  if (ns < 0) return "−" + duration(-ns);
   if (ns < 1e3) return `${ns} ns`;
   if (ns < 1e6) return `${+(ns / 1e3).toPrecision(4)} µs`;
   if (ns < 1e9) return `${+(ns / 1e6).toPrecision(4)} ms`;

@@ -85,6 +85,8 @@ TEST_CASE("json: a case has every field", "[reports]") {
                                   {"bytes", 62},
                                   {"on_wire", true},
                                   {"timing", {{"earliest_ns", 4000}, {"latest_ns", 5000}}}}}},
+        {"host", json::array{json::object{
+                     {"before", 1}, {"text", "done recv id=1"}, {"timing", {{"at_ns", 2000}}}}}},
         {"violations", json::array{json::object{{"rule", "ACK-04"},
                                                 {"level", "MUST"},
                                                 {"certainty", "certain"},

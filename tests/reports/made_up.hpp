@@ -55,6 +55,7 @@ inline interpreter::CaseResult failed() {
                        .at = {at_us(1'000'004), at_us(1'000'005)},
                        .script = "< ACK psn=0 msn=1",
                        .remarks = {"injected: delay"}}};
+    result.host = {{.before = 1, .at = at_us(1'000'002), .text = "done recv id=1"}};
     return result;
 }
 

@@ -163,13 +163,14 @@ def sheets(browser, folder):
     browser.go("bth/transport-version[v=1]")
     browser.wait("document.querySelectorAll('.packet').length === 2")
     check(not shows(browser, "#sheet h2"), "the data sheet stays beside a run")
+    check("done recv id=1" in texts(browser, ".step text"), "the ladder shows no step of the device's application")
     calm(browser, "a data sheet")
 
 
 OVER_A_LANE = (
-    "(() => { const [near, far] = [...document.querySelectorAll('.ladder > svg > line')]"
+    "(() => { const [near, far] = [...document.querySelectorAll('.ladder line.rail')]"
     ".map(line => line.x1.baseVal.value).sort((a, b) => a - b);"
-    "return [...document.querySelectorAll('.packet text:not(.note)')].map(text => [text.textContent, text.getBBox()])"
+    "return [...document.querySelectorAll('.packet text:not(.note), .step text')].map(text => [text.textContent, text.getBBox()])"
     ".filter(([, box]) => box.width && (box.x < near ? box.x + box.width > near : box.x + box.width > far))"
     ".map(([text]) => text); })()")
 

@@ -2,6 +2,7 @@
 // met or not, and what the result says of it.
 #include <catch2/catch.hpp>
 
+#include "conformance/interpreter/host_steps.hpp"
 #include "tests/conformance/interpreter/lines.hpp"
 #include "tests/conformance/plan/playing.hpp"
 
@@ -413,6 +414,77 @@ TEST_CASE("interpreter: two QPs of a case do not claim each other's packets", "[
                "dut    done b recv id=2\n",
                "qp     b\n"),
           {});
+}
+
+namespace {
+
+// "0 post SEND id=1 ...": each step after the place of the packet that came next.
+std::vector<std::string> steps_of(const CaseResult& result) {
+    std::vector<std::string> steps;
+    for (const interpreter::HostStep& step : result.host)
+        steps.push_back(std::to_string(step.before) + " " + step.text);
+    return steps;
+}
+
+bool has_step(const std::vector<std::string>& steps, std::string_view step) {
+    return std::ranges::find(steps, step) != steps.end();
+}
+
+} // namespace
+
+TEST_CASE("host steps: posts, states, completions and events stand between the packets",
+          "[interpreter]") {
+    const CaseResult result =
+        passes(with("dut    mr a len=64\n"
+                    "tester mr t len=64 access=remote_write\n"
+                    "dut    recv id=3..4\n"
+                    "dut    post SEND id=1 len=5 inline unsignaled\n"
+                    "dut    post RDMA_WRITE id=2 local=a[0 +3] fence remote=t\n"
+                    "< SEND_ONLY  psn=0\n"
+                    "< RDMA_WRITE_ONLY  psn=1\n"
+                    "dut    modify state=SQD en_sqd_async_notify=1\n"
+                    "> ACK  psn=1 msn=2\n"
+                    "dut    done send id=2\n"
+                    "dut    event SQ_DRAINED\n",
+                    "needs  sqd events\nqp     inline=64\n"));
+    const std::vector<std::string> expected{
+        "0 modify state=INIT",
+        "0 modify state=RTR",
+        "0 modify state=RTS",
+        "0 recv id=3..4",
+        "0 post SEND id=1 len=5 inline unsignaled",
+        "0 post RDMA_WRITE id=2 len=3 fence",
+        "2 modify state=SQD",
+        "3 done send id=2 status=SUCCESS len=0 opcode=RDMA_WRITE",
+        "3 event SQ_DRAINED"};
+    CHECK(steps_of(result) == expected);
+    CHECK(std::ranges::is_sorted(result.host, {}, &interpreter::HostStep::at));
+}
+
+TEST_CASE("host steps: each of several QPs has its name, and a refusal its reason",
+          "[interpreter]") {
+    const CaseResult result = passes(with("dut    recv b id=1\n"
+                                          "b > SEND_ONLY  ackreq\n"
+                                          "b < ACK  psn=0\n"
+                                          "dut    done b recv id=1\n"
+                                          "dut    modify state=RESET\n"
+                                          "dut    refuses modify state=RTS\n",
+                                          "qp     a\nqp     b\n"));
+    const std::vector<std::string> steps = steps_of(result);
+    CHECK(has_step(steps, "0 b recv id=1"));
+    CHECK(has_step(steps, "2 b done recv id=1 status=SUCCESS len=64 opcode=RECV"));
+    CHECK(has_step(steps, "2 modify state=RTS: refused, EINVAL"));
+}
+
+TEST_CASE("host steps: results show so many of them", "[interpreter]") {
+    const CaseResult result = passes(with("repeat i in 0..59\n"
+                                          "  repeat 20\n"
+                                          "    dut  modify min_rnr_timer=1\n"
+                                          "  end\n"
+                                          "end\n"
+                                          "> SEND_ONLY  ackreq\n"
+                                          "< RNR_NAK  psn=0\n"));
+    CHECK(result.host.size() == interpreter::kHostStepsThatShow);
 }
 
 } // namespace veriroce::test
