@@ -224,25 +224,6 @@ class RestartWrapsAt64K final : public QpFilter<SentReads> {
     }
 };
 
-// REQ-34: a resend fetches the work request's data segments again, and not its control segment:
-// the immediate data is that of the request which was begun last.
-// Shows when: of two messages with different immediate data on their way the first is sent again.
-struct NewestImmediate : Outgoing {
-    std::uint32_t value = 0;
-};
-
-class ResendsNewestImmediate final : public FollowsRequests<NewestImmediate> {
-  protected:
-    void request_leaves(Qp& qp, wire::Packet& packet, bool again) override {
-        if (!packet.info().immediate()) return;
-        if (again) {
-            packet.imm.value = qp.memory.value;
-        } else {
-            qp.memory.value = packet.imm.value;
-        }
-    }
-};
-
 // REQ-31: the retry engine reads the atomic segment of the work request in the order of the
 // verbs' structure (compare, swap) and writes it out as if it were the header's (swap, compare).
 // Shows when: a COMPARE_SWAP, or its answer, is lost.

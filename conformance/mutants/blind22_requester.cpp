@@ -344,25 +344,6 @@ class FirstReadGoesOn final : public QpFilter<Nothing> {
 
 // --- the journal NIC
 
-struct NewestImmediate : Outgoing {
-    std::uint32_t value = 0;
-};
-
-// REQ-34: a record has no room for immediate data; the replay unit takes the register of the send
-// pipeline, which holds that of the newest message.
-// Shows when: two requests with different immediate data are on their way and the first is lost.
-class ReplaysNewestImmediate final : public FollowsRequests<NewestImmediate> {
-  protected:
-    void request_leaves(Qp& qp, wire::Packet& packet, bool again) override {
-        if (!packet.info().immediate()) return;
-        if (again) {
-            packet.imm.value = qp.memory.value;
-        } else {
-            qp.memory.value = packet.imm.value;
-        }
-    }
-};
-
 struct SentReads : Outgoing {
     ReadLog log;
 };
@@ -1096,7 +1077,7 @@ constexpr std::array kMutants{
            .rule = "REQ-34",
            .description = "A request that is sent again carries the immediate data of the newest "
                           "request that had any.",
-           .make_filter = make<ReplaysNewestImmediate>},
+           .make_filter = make<ResendsNewestImmediate>},
     Mutant{.name = "read_restart_loses_carry_at_4_gib",
            .rule = "REQ-10",
            .description = "A READ that asks for the rest of its range behind a multiple of 4 GiB "
