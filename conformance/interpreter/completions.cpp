@@ -135,6 +135,10 @@ std::string state_text(std::optional<engine::QpState> state) {
     return state ? std::string(engine::name_of(*state)) : "unknown";
 }
 
+std::string event_text(engine::EventType type) {
+    return fmt::format("event {}", engine::name_of(type));
+}
+
 // --- done -------------------------------------------------------------------------------------
 
 Met<AwaitedCompletions> awaited_by(Interpreter& interpreter, const script::Done& line, Side side,
@@ -281,8 +285,7 @@ Met<> take(Interpreter& interpreter, OpenLines& /*open*/, Awaited& line, const A
 }
 
 Finding overdue(Interpreter& /*interpreter*/, const Awaited& line, const AwaitedEvent& what) {
-    return missing(line.span, fmt::format("event {}", engine::name_of(what.line->type)),
-                   line.patience);
+    return missing(line.span, event_text(what.line->type), line.patience);
 }
 
 // --- notified ---------------------------------------------------------------------------------

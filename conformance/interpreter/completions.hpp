@@ -86,5 +86,6 @@ Task<Met<std::optional<engine::QpState>>> state_of_dut(Interpreter& interpreter,
 std::string completion_name(const dut::Completion& completion); // "recv completion id=3"
 std::string completion_text(const dut::Completion& completion); // "done recv id=3 status=..."
 std::string state_text(std::optional<engine::QpState> state);
+std::string event_text(engine::EventType type); // "event SQ_DRAINED"
 
 } // namespace veriroce::interpreter

@@ -50,7 +50,7 @@ Task<Met<>> no_event_left(Interpreter& interpreter) {
             const auto state = co_await state_of_dut(interpreter, *owner, {});
             if (state == engine::QpState::Err || !reports_state(interpreter)) continue;
         }
-        const std::string name = fmt::format("event {}", engine::name_of(event.type));
+        const std::string name = event_text(event.type);
         co_return failed(unexpected({}, name, name));
     }
     co_return Met<>{};
@@ -495,8 +495,7 @@ void judge_record(Interpreter& interpreter) {
              .remarks = entry.remarks,
              .on_wire = entry.on_wire});
     }
-    if (!interpreter.environment().notes_states) // the explorer: nobody reads most of its results
-        result.host = host_steps(interpreter.events().call_log(), interpreter.objects());
+    result.host = host_steps(interpreter.events().call_log(), interpreter.objects());
     if (whole && interpreter.environment().judged) {
         const std::vector<Violation> judged = violations(interpreter);
         const auto all = std::back_inserter(result.violations);

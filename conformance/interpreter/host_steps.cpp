@@ -1,6 +1,6 @@
 #include "conformance/interpreter/host_steps.hpp"
 
-#include <algorithm>
+#include <optional>
 #include <string>
 #include <utility>
 #include <variant>
@@ -73,7 +73,7 @@ class Steps {
     }
     void learn(const dut::EventList& list) {
         for (const dut::Event& one : list.events)
-            learns(one.qp, fmt::format("event {}", engine::name_of(one.type)));
+            learns(one.qp, event_text(one.type));
     }
     void learn(const dut::Notified& one) {
         if (one.notified) learns({}, "notified");
@@ -92,14 +92,10 @@ class Steps {
     }
     void put(std::optional<dut::QpHandle> qp, std::size_t before, wire::Instant at,
              std::string what) {
-        const std::string name = name_of(qp);
+        const CaseQp* known = qp ? objects_.qp_of_dut(*qp) : nullptr;
+        const std::string name = known == nullptr ? "" : known->book.identity().name;
         if (!name.empty()) what.insert(0, name + " ");
         steps_.push_back({.before = before, .at = at, .text = std::move(what)});
-    }
-    [[nodiscard]] std::string name_of(std::optional<dut::QpHandle> handle) const {
-        const auto has = [&](const auto& qp) { return qp.second.dut_qp == handle; };
-        const auto found = std::ranges::find_if(objects_.qps, has);
-        return found == objects_.qps.end() ? "" : found->second.book.identity().name;
     }
 
     const Objects& objects_;

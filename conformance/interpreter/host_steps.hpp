@@ -2,6 +2,7 @@
 // changes of state, completions, events and notifications. Which objects it made is left out.
 #pragma once
 
+#include <cstddef>
 #include <vector>
 
 #include "conformance/interpreter/call_log.hpp"
@@ -11,7 +12,7 @@ namespace veriroce::interpreter {
 
 struct Objects;
 
-// The results show so many steps of a case.
+// The results of a case hold at most this many steps.
 inline constexpr std::size_t kHostStepsThatShow = 1000;
 
 // In order. Steps of a QP have its name before them, as lines of scripts do.

@@ -9,8 +9,9 @@
 namespace veriroce::interpreter {
 namespace {
 
-template <typename Wanted>
-CaseQp* first_qp(std::map<std::string, CaseQp>& qps, const Wanted& wanted) {
+// `qps`: Objects::qps, constant or not.
+template <typename Qps, typename Wanted>
+auto* first_qp(Qps& qps, const Wanted& wanted) {
     const auto found =
         std::ranges::find_if(qps, [&](const auto& one) { return wanted(one.second); });
     return found == qps.end() ? nullptr : &found->second;
@@ -31,6 +32,10 @@ CaseQp* Objects::qp_of_packet(Side from, wire::Qpn destination) {
 }
 
 CaseQp* Objects::qp_of_dut(dut::QpHandle handle) {
+    return first_qp(qps, [&](const CaseQp& one) { return one.dut_qp == handle; });
+}
+
+const CaseQp* Objects::qp_of_dut(dut::QpHandle handle) const {
     return first_qp(qps, [&](const CaseQp& one) { return one.dut_qp == handle; });
 }
 

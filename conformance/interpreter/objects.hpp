@@ -137,6 +137,7 @@ struct Objects {
     [[nodiscard]] CaseQp* qp_of_packet(Side from, wire::Qpn destination);
     [[nodiscard]] const CaseQp* qp_of_packet(Side from, wire::Qpn destination) const;
     [[nodiscard]] CaseQp* qp_of_dut(dut::QpHandle handle);
+    [[nodiscard]] const CaseQp* qp_of_dut(dut::QpHandle handle) const;
     [[nodiscard]] CaseQp* qp_of_engine(engine::QpId id);
     [[nodiscard]] Memory* region(std::string_view name);
     [[nodiscard]] Window* window(std::string_view name);

@@ -76,7 +76,7 @@ Task<Met<>> still_ready(Interpreter& interpreter, CaseQp& qp, Span span) {
         return one.type != engine::EventType::CommEst; // COMM_EST may come
     });
     if (event != events.end()) {
-        const std::string name = fmt::format("event {}", engine::name_of(event->type));
+        const std::string name = event_text(event->type);
         co_return failed(unexpected(span, name, name));
     }
     const auto state = co_await state_of_dut(interpreter, qp, span);

@@ -29,9 +29,10 @@ function ladderBox(detail, left) {
   const frame = element("div", {class: "ladder"});
   const legend = element("div", {class: "legend"});
   const marked = marks(detail);
+  const steps = hostSteps(detail);
   redraw = () => {
-    frame.replaceChildren(ladder(detail, marked, side, frame.clientWidth));
-    legend.replaceChildren(...meanings(marked, hostSteps(detail)));
+    frame.replaceChildren(ladder(detail, {marked, steps}, side, frame.clientWidth));
+    legend.replaceChildren(...meanings(marked, steps));
   };
   const first = detail.packets[0].timing.latest_ns;
   const last = detail.packets.at(-1).timing.latest_ns;
@@ -140,7 +141,7 @@ addEventListener("afterprint", () => redraw?.());
 // Who is on the left and who on the right.
 const lanes = detail => detail.lanes ?? ["tester", "device"];
 
-function ladder(detail, marked, side, available) {
+function ladder(detail, {marked, steps}, side, available) {
   const width = Math.max(340, available - 2);
   const narrow = width < 560;
   const left = narrow ? 66 : 96;
@@ -175,7 +176,7 @@ function ladder(detail, marked, side, available) {
     });
     return group;
   };
-  const rows = ladderRows(marked, hostSteps(detail), detail.unfolded);
+  const rows = ladderRows(marked, steps, detail.unfolded);
   for (const row of rows.slice(0, MOST_ARROWS)) {
     if (row.folded) {
       const text = `⋮ ${row.folded.length} more ${narrow ? "" : row.folded[0].name}: show all`;

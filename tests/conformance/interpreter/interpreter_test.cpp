@@ -38,6 +38,18 @@ CaseResult check(const std::string& script, const Wanted& wanted) {
     return result;
 }
 
+// "0 post SEND id=1 ...": each step after the place of the packet that came next.
+std::vector<std::string> steps_of(const CaseResult& result) {
+    std::vector<std::string> steps;
+    for (const interpreter::HostStep& step : result.host)
+        steps.push_back(std::to_string(step.before) + " " + step.text);
+    return steps;
+}
+
+bool has_step(const std::vector<std::string>& steps, std::string_view step) {
+    return std::ranges::find(steps, step) != steps.end();
+}
+
 } // namespace
 
 TEST_CASE("interpreter: an answer with another field fails, both sides told", "[interpreter]") {
@@ -416,22 +428,6 @@ TEST_CASE("interpreter: two QPs of a case do not claim each other's packets", "[
           {});
 }
 
-namespace {
-
-// "0 post SEND id=1 ...": each step after the place of the packet that came next.
-std::vector<std::string> steps_of(const CaseResult& result) {
-    std::vector<std::string> steps;
-    for (const interpreter::HostStep& step : result.host)
-        steps.push_back(std::to_string(step.before) + " " + step.text);
-    return steps;
-}
-
-bool has_step(const std::vector<std::string>& steps, std::string_view step) {
-    return std::ranges::find(steps, step) != steps.end();
-}
-
-} // namespace
-
 TEST_CASE("host steps: posts, states, completions and events stand between the packets",
           "[interpreter]") {
     const CaseResult result =
@@ -476,7 +472,7 @@ TEST_CASE("host steps: each of several QPs has its name, and a refusal its reaso
     CHECK(has_step(steps, "2 modify state=RTS: refused, EINVAL"));
 }
 
-TEST_CASE("host steps: results show so many of them", "[interpreter]") {
+TEST_CASE("host steps: a case keeps the first thousand", "[interpreter]") {
     const CaseResult result = passes(with("repeat i in 0..59\n"
                                           "  repeat 20\n"
                                           "    dut  modify min_rnr_timer=1\n"
