@@ -96,8 +96,8 @@ void RequesterDuties::answered(const Call& call) {
     }
 }
 
-// STA-06: the event comes behind the answers to all that was begun. An event that nobody fetched in
-// time may be that of an earlier change to SQD.
+// STA-06: the event comes behind the answers to all that was begun. An event that
+// the tester fetched late may belong to an earlier change to SQD.
 void RequesterDuties::check_drained_event(const dut::Event& event) {
     const bool drained = story_.setting.exact && event.type == wire::EventType::SqDrained;
     Qp* qp = drained && event.qp ? posted_.find(*event.qp) : nullptr;
