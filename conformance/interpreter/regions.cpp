@@ -93,6 +93,10 @@ bool may_become_visible(Objects& objects, const Piece& piece,
     return piece.memory->side == Side::Dut || (named != nullptr && named->side == Side::Dut);
 }
 
+engine::Access rights_of(const script::MakeMr& line) {
+    return line.read_only ? line.access : line.access | kOwnRights;
+}
+
 } // namespace
 
 // --- making -----------------------------------------------------------------------------------
@@ -104,7 +108,7 @@ Task<Met<>> play_dut(Interpreter& interpreter, const script::MakeMr& line, Span 
     const dut::PdHandle pd = co_await domain(interpreter, pd_number, span);
     Memory memory{.name = line.name.text,
                   .side = Side::Dut,
-                  .access = line.access | kOwnRights,
+                  .access = rights_of(line),
                   .pattern_key = objects.next_pattern_key(),
                   .pd = pd};
     memory.bytes.resize(static_cast<std::size_t>(length));
@@ -146,7 +150,7 @@ Met<> make_tester_region(Interpreter& interpreter, const script::MakeMr& line, S
         objects.regions.emplace_back(Memory{.name = line.name.text,
                                             .side = Side::Tester,
                                             .address = static_cast<std::uint64_t>(*iova),
-                                            .access = line.access | kOwnRights,
+                                            .access = rights_of(line),
                                             .pattern_key = objects.next_pattern_key()});
     memory.bytes.resize(static_cast<std::size_t>(*length));
     if (line.fill) fill(memory.bytes, *line.fill, 0, memory.pattern_key);

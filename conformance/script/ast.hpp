@@ -322,6 +322,7 @@ struct MakeMr {
     std::optional<Pattern> fill;
     std::optional<Expr> pd;
     std::optional<Expr> iova; // the address of its first byte
+    bool read_only = false;   // without local write, which any other region has
 };
 struct MakeMw {
     Word name;

@@ -255,7 +255,8 @@ class SideLine {
                  access(mr.access),
                  {"fill", Equals, false, [&] { mr.fill = parse_pattern(cursor_); }},
                  number("pd", mr.pd, 65'535),
-                 any_number("iova", mr.iova)});
+                 any_number("iova", mr.iova),
+                 flag("read_only", mr.read_only)});
         return mr;
     }
 
