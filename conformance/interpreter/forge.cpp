@@ -240,6 +240,7 @@ Met<wire::Damage> damage_of(const Objects& objects, const script::DamageSpec& li
     auto flips = flips_of(objects, line.flips, qp);
     if (!flips) return std::unexpected(std::move(flips.error()));
     damage.flips = std::move(*flips);
+    damage.untagged = line.untagged;
     return damage;
 }
 

@@ -221,6 +221,7 @@ struct DamageSpec {
     std::optional<Expr> cut;
     std::optional<Expr> trailer;
     std::vector<FlipBit> flips;
+    bool untagged = false;
 };
 
 // [QP] > OPCODE FIELD…

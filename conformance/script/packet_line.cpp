@@ -141,6 +141,7 @@ class SendLine {
         if (name.text == "truncate") return number(packet.damage.truncate), true;
         if (name.text == "cut") return number(packet.damage.cut), true;
         if (name.text == "trailer") return number(packet.damage.trailer), true;
+        if (name.text == "untagged") return packet.damage.untagged = true;
         if (name.text == "flip" || name.text == "invert") {
             auto& bits = name.text == "flip" ? packet.damage.flips : packet.damage.inverts;
             if (take_equals(cursor_, name))

@@ -65,6 +65,7 @@ class Encoder {
     void put_udp_checksum();
     Failure damage();
     void truncate(std::size_t kept);
+    void remove_tag();
     Failure flip(const Flip& flip);
     [[nodiscard]] bool hits_ip_checksum(const Flip& flip) const;
 
@@ -195,14 +196,21 @@ Failure Encoder::damage() {
     if (damage.truncate) truncate(*damage.truncate);
     if (damage.cut) frame_.resize(std::min(*damage.cut, frame_.size()));
     frame_.insert(frame_.end(), damage.trailer, kTrailerByte);
-    if (damage.flips.empty()) return std::nullopt;
     for (const Flip& each : damage.flips) {
         if (const Failure failure = flip(each)) return failure;
     }
     const bool aimed = std::ranges::any_of(
         damage.flips, [this](const Flip& each) { return hits_ip_checksum(each); });
-    if (!aimed) put_ip_checksum();
+    if (!damage.flips.empty() && !aimed) put_ip_checksum();
+    if (damage.untagged) remove_tag();
     return std::nullopt;
+}
+
+// What follows the tag says the type, so the tag and the type that announces it go.
+void Encoder::remove_tag() {
+    if (!layers_.has(Layer::Vlan) || frame_.size() < Ethernet::kSize + VlanTag::kSize) return;
+    const auto tag = frame_.begin() + Ethernet::kSize - sizeof(VlanTag::ether_type);
+    frame_.erase(tag, tag + VlanTag::kSize);
 }
 
 void Encoder::truncate(std::size_t kept) {

@@ -52,6 +52,7 @@ struct Damage {
     std::optional<std::size_t> truncate; // bytes kept from the BTH on; lengths repaired, ICRC not
     std::optional<std::size_t> cut;      // bytes kept of the frame, nothing repaired
     std::size_t trailer = 0;             // bytes added after the UDP datagram
+    bool untagged = false;               // the VLAN tag is taken away, if there is one
     std::vector<Flip> flips; // the IP header checksum is made right again unless it is the target
 };
 

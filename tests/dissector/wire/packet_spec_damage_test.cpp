@@ -58,6 +58,19 @@ TEST_CASE("spec: a trailer lies outside the lengths", "[wire][ENC-07]") {
     CHECK(encoded(spec, sender_of(frames::kAck)).size() == 60);
 }
 
+TEST_CASE("spec: an untagged frame is the one of a sender without a VLAN", "[wire][N-05]") {
+    for (const auto* original : {&frames::kWriteOnly, &frames::kSendOnlyV6}) {
+        PacketSpec spec = spec_of(*original);
+        auto sender = sender_of(*original);
+        spec.damage.untagged = true;
+        CHECK(encoded(spec, sender) == *original);
+        sender.envelope.vlan = VlanId{.id = 77, .priority = 3};
+        CHECK(encoded(spec, sender) == *original);
+        spec.damage.cut = 15; // inside the tag
+        CHECK(encoded(spec, sender).size() == 15);
+    }
+}
+
 TEST_CASE("spec: flips are done after the sums", "[wire][CRC-06]") {
     const auto sender = sender_of(frames::kSendOnlyPadded);
     const auto flipped = [&](std::vector<Flip> flips) {
