@@ -244,8 +244,10 @@ void hide_what_was_not_heard(Interpreter& interpreter, std::vector<RecordedPacke
 }
 
 // N-05: the packets that the tester sent in a foreign VLAN. The judge, who knows no VLANs, must not
-// see them.
-std::vector<std::size_t> foreign_packets(const Record& record, const Environment& environment) {
+// see them, unless a line failed: a device that took one answers it.
+std::vector<std::size_t> foreign_packets(const Record& record, const Environment& environment,
+                                         const CaseResult& result) {
+    if (!result.findings.empty()) return {};
     const std::uint16_t ours = vlan_id_of(environment.vlan);
     std::vector<std::size_t> foreign;
     for (std::size_t i = 0; i < record.size(); ++i) {
@@ -279,7 +281,7 @@ std::vector<Violation> violations(Interpreter& interpreter) {
     const bool in_rts = std::ranges::all_of(objects.qps, [](const auto& one) {
         return one.second.setup.attribute("state") == nullptr; // nor was it ever told to leave
     });
-    const auto foreign = foreign_packets(record, environment);
+    const auto foreign = foreign_packets(record, environment, interpreter.result());
     if (objects.past.empty() && in_rts && foreign.empty()) { // no need to copy the packets
         judge(interpreter.result().packets, last_qps(objects, early));
         return all;
