@@ -316,7 +316,9 @@ void RequesterDuties::take(const Packet& packet) {
         (kind == AckKind::Nak && answer.aeth.syndrome.nak_code() == wire::NakCode::PsnSequence);
     state.may_be_acknowledged = std::max(state.may_be_acknowledged, again ? psn : psn + 1);
     note_restart(packet, *qp, state, psn, again ? kind : AckKind::Ack);
-    note_data(state, psn);
+    const bool data =
+        operation == Operation::RdmaReadResponse || operation == Operation::AtomicAcknowledge;
+    note_data(state, psn, data);
     const std::int64_t answered = again ? psn - 1 : psn; // a NAK answers what is before its PSN
     const auto has_answer = [&](std::int64_t one) {
         const SendWork* work = work_at(*qp, one);
@@ -345,13 +347,11 @@ void RequesterDuties::take(const Packet& packet) {
         state.acknowledged_at = packet.at.latest;
         state.sent_before_ack = state.last_sent;
     }
-    const bool data =
-        operation == Operation::RdmaReadResponse || operation == Operation::AtomicAcknowledge;
     if (!plain && !data) state.odd = true;
 }
 
 // REQ-08, REQ-20
-void RequesterDuties::note_data(State& state, std::int64_t psn) {
+void RequesterDuties::note_data(State& state, std::int64_t psn, bool data) {
     const auto oldest_of = [](const std::set<std::int64_t>& some) {
         return some.empty() ? std::numeric_limits<std::int64_t>::max() : *some.begin();
     };
@@ -359,7 +359,7 @@ void RequesterDuties::note_data(State& state, std::int64_t psn) {
     const std::int64_t next = std::max(oldest, state.next_data);
     if (psn < oldest) return;
     if (psn > next && !state.missing) state.missing = next;
-    if (psn == next) state.next_data = psn + 1;
+    if (psn == next && data) state.next_data = psn + 1;
 }
 
 // Where a resend may be under way, or the timer about to cause one, its packets may still come.
@@ -367,7 +367,11 @@ void RequesterDuties::note_restart(const Packet& packet, const Qp& qp, State& st
                                    std::int64_t psn, AckKind kind) const {
     const auto timeout = story_.setting.ack_timeout(qp.attributes.timeout);
     const wire::Duration idle = packet.at.latest - state.last_sent;
-    const bool waits = state.restart || (state.wait && packet.at.latest <= *state.wait);
+    if (state.restart) state.restarts_until = packet.at.latest + kUnderWay;
+    const auto is_before = [&](const std::optional<wire::Instant>& end) {
+        return end && packet.at.latest <= *end;
+    };
+    const bool waits = is_before(state.restarts_until) || is_before(state.wait);
     const bool calm = !state.resending && !waits && story_.setting.timed() &&
                       (!timeout || idle + kUnderWay < *timeout);
     const bool outstanding = psn >= state.may_be_acknowledged && psn < state.next_sent;

@@ -90,6 +90,8 @@ class RequesterDuties {
             std::string_view rule;
         };
         std::optional<Restart> restart;
+        // Until then a resend that another answer overtook may still leave.
+        std::optional<wire::Instant> restarts_until;
         std::int64_t follows = 0;    // the PSN after the packet that was sent last
         bool resending = false;      // that packet was sent again
         std::set<std::int64_t> naks; // the PSNs of all sequence NAKs
@@ -111,7 +113,7 @@ class RequesterDuties {
     void check_drained(const Packet& packet, const Qp& qp, const State& state, std::int64_t psn);
     void check_drained_event(const dut::Event& event);
     // Of any answer: whether it leaves out data that is to come before it.
-    static void note_data(State& state, std::int64_t psn);
+    static void note_data(State& state, std::int64_t psn, bool data);
     void check_fence(PacketLog& log, const State& state, const SendWork& work);
     // A packet that is sent again; whether it follows another such packet without a gap.
     struct Resend {
