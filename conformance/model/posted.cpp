@@ -150,6 +150,7 @@ void Posted::modified(Qp& qp, const dut::QpAttributes& change) {
     take(known.timeout, change.timeout);
     take(known.retry_cnt, change.retry_cnt);
     take(known.rnr_retry, change.rnr_retry);
+    take(known.min_rnr_timer, change.min_rnr_timer);
     if (change.state) qp.state = *change.state;
 }
 

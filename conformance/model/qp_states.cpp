@@ -71,17 +71,28 @@ void QpStates::reported(const Qp& qp, wire::QpState state, wire::Instant asked) 
          fmt::format("the QP was brought to {}", wire::name_of(qp.state)), measured);
 }
 
-// REQ-27: a device may round a depth up, not down.
-void QpStates::told_depths(const Qp& qp, const dut::QpAttributes& told) {
-    using Depth = std::optional<std::uint8_t> dut::QpAttributes::*;
-    constexpr std::array<std::pair<std::string_view, Depth>, 2> depths{
-        {{"max_rd_atomic", &dut::QpAttributes::max_rd_atomic},
-         {"max_dest_rd_atomic", &dut::QpAttributes::max_dest_rd_atomic}}};
-    for (const auto& [name, depth] : depths) {
-        const std::uint8_t set = (qp.attributes.*depth).value_or(0);
-        if (set <= (told.*depth).value_or(set)) continue;
-        tell("REQ-27", fmt::format("{} was set to {}", name, set),
-             fmt::format("the device reports {}", *(told.*depth)));
+// A query tells what was set. A device may round a depth or the ACK timeout up, not down.
+void QpStates::told_attributes(const Qp& qp, const dut::QpAttributes& told) {
+    struct Attribute {
+        std::string_view name;
+        std::optional<std::uint8_t> dut::QpAttributes::* value;
+        std::string_view rule;
+        bool may_grow;
+    };
+    using dut::QpAttributes;
+    constexpr std::array<Attribute, 6> all{
+        {{"max_rd_atomic", &QpAttributes::max_rd_atomic, "REQ-27", true},
+         {"max_dest_rd_atomic", &QpAttributes::max_dest_rd_atomic, "REQ-27", true},
+         {"timeout", &QpAttributes::timeout, "TMO-01", true},
+         {"retry_cnt", &QpAttributes::retry_cnt, "TMO-03", false},
+         {"rnr_retry", &QpAttributes::rnr_retry, "RNR-09", false},
+         {"min_rnr_timer", &QpAttributes::min_rnr_timer, "RNR-07", false}}};
+    for (const auto& [name, value, rule, may_grow] : all) {
+        const std::optional<std::uint8_t> set = qp.attributes.*value;
+        const std::optional<std::uint8_t> now = told.*value;
+        if (!set || !now || *now == *set || (may_grow && *now > *set)) continue;
+        tell(rule, fmt::format("{} was set to {}", name, *set),
+             fmt::format("the device reports {}", *now));
         found_.back().level = rules::Level::Should;
     }
 }
@@ -99,7 +110,8 @@ void QpStates::answered(const Call& call, Posted& posted) {
     if (qp == nullptr) return;
     reported(*qp, *told->attributes.state, call.asked);
     const bool connected = qp->state == Rts && told->attributes.state == Rts;
-    if (connected && setting_.exact) told_depths(*qp, told->attributes); // few drivers tell them
+    if (connected && setting_.exact)
+        told_attributes(*qp, told->attributes); // few drivers tell them
 }
 
 void QpStates::failed(const Polled& polled, wire::Instant now) {

@@ -37,7 +37,7 @@ class QpStates {
     };
     void modified(const Qp& qp, wire::QpState to);
     void reported(const Qp& qp, wire::QpState state, wire::Instant asked);
-    void told_depths(const Qp& qp, const dut::QpAttributes& told);
+    void told_attributes(const Qp& qp, const dut::QpAttributes& told);
     void tell(std::string_view rule, std::string allowed, std::string measured);
 
     const Setting& setting_;

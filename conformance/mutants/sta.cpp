@@ -146,6 +146,13 @@ class ExchangesDepths final : public engine::SurfaceFilter {
     }
 };
 
+class ExchangesRetries final : public engine::SurfaceFilter {
+  public:
+    void queried(engine::QpReport& report) override {
+        std::swap(report.attributes.retry_count, report.attributes.rnr_retry);
+    }
+};
+
 constexpr std::array kMutants{
     Mutant{.name = "error_state_still_answers",
            .rule = "STA-07",
@@ -189,6 +196,11 @@ constexpr std::array kMutants{
            .description = "A query tells max_rd_atomic as max_dest_rd_atomic, and the other way.",
            .judge_cases = "sta/queried-attributes",
            .make_filter = make<ExchangesDepths>},
+    Mutant{.name = "retries_exchanged_in_query",
+           .rule = "TMO-03",
+           .description = "A query tells retry_cnt as rnr_retry, and the other way.",
+           .judge_cases = "sta/queried-attributes",
+           .make_filter = make<ExchangesRetries>},
 };
 
 } // namespace
