@@ -167,6 +167,28 @@ void post_extension(Sketch& sketch, const Qp& qp, Asked& asked) {
     sketch.say(with_flags(sketch, qp, asked, std::move(line)));
 }
 
+// The request that was posted waits for its answer.
+void open_request(Sketch& sketch, Qp& qp, Asked asked) {
+    const bool one = asked.kind == Asked::Kind::Atomic || asked.kind == Asked::Kind::Extension;
+    if (!one) asked.packets = sketch.packets_of(asked.bytes);
+    qp.dut_psn += asked.packets;
+    if (qp.open.empty()) qp.answered_at = sketch.now();
+    ++qp.posted;
+    sketch.count(asked.bytes);
+    qp.open.push_back(std::move(asked));
+}
+
+// REQ-31: each with data of its own, and more of them than a device may have places for such data.
+void post_many_inline(Sketch& sketch, Qp& qp) {
+    constexpr wire::Duration each = std::chrono::microseconds(200);
+    for (std::uint64_t more = kMostChained - sketch.random().below(6); more > 0; --more) {
+        Asked asked{.id = sketch.next_id(), .first_psn = qp.dut_psn};
+        post_inline_and_write_over(sketch, qp, asked);
+        open_request(sketch, qp, std::move(asked));
+        sketch.pass(each);
+    }
+}
+
 // Equal requests in one chain; mostly the last one alone tells that they are done.
 void post_chain(Sketch& sketch, Qp& qp) {
     const std::uint64_t count =
@@ -211,9 +233,12 @@ void post_chain(Sketch& sketch, Qp& qp) {
 
 void post(Sketch& sketch, Qp& qp) {
     const Features& features = sketch.features();
-    if (features.bursts && (features.sends || features.writes) && sketch.percent(8) &&
+    const bool may_burst = features.bursts && qp.open.size() < kMostOpen;
+    if (may_burst && (features.sends || features.writes) && sketch.percent(8) &&
         sketch.has_room(kMostChained * sketch.mtu()))
         return post_chain(sketch, qp);
+    if (may_burst && features.pieces && sketch.reach().inline_data && sketch.percent(4))
+        return post_many_inline(sketch, qp);
     Asked asked{.id = sketch.next_id(), .bytes = sketch.length(), .first_psn = qp.dut_psn};
     const bool messages = features.sends || features.writes;
     const std::uint64_t die = sketch.random().below(messages ? 10 : 4);
@@ -225,13 +250,15 @@ void post(Sketch& sketch, Qp& qp) {
         post_atomic(sketch, qp, asked);
     else
         post_message(sketch, qp, asked);
-    const bool one = asked.kind == Asked::Kind::Atomic || asked.kind == Asked::Kind::Extension;
-    if (!one) asked.packets = sketch.packets_of(asked.bytes);
-    qp.dut_psn += asked.packets;
-    if (qp.open.empty()) qp.answered_at = sketch.now();
-    ++qp.posted;
-    sketch.count(asked.bytes);
-    qp.open.push_back(std::move(asked));
+    open_request(sketch, qp, std::move(asked));
+}
+
+// TMO-01: a part of the time has passed in which an earlier request must be answered.
+void post_late(Sketch& sketch, Qp& qp) {
+    constexpr std::int64_t parts = 8;
+    const auto some = static_cast<std::int64_t>(1 + sketch.random().below(parts - 1));
+    sketch.wait(some * sketch.ack_timeout() / parts);
+    post(sketch, qp);
 }
 
 // --- answers ----------------------------------------------------------------------------------
@@ -286,6 +313,15 @@ void expect_done(Sketch& sketch, const Qp& qp, const Asked& asked, std::uint64_t
     sketch.say(fmt::format("dut    done {}send id={} within 10s", of(qp), asked.id));
 }
 
+// The answer has arrived.
+void close_request(Sketch& sketch, Qp& qp, const Asked& asked) {
+    const bool brings = asked.kind == Asked::Kind::Read || asked.kind == Asked::Kind::Atomic;
+    if (brings && qp.answers_known) qp.answered = asked;
+    qp.answered_at = sketch.now();
+    qp.tried_again = 0;
+    expect_done(sketch, qp, asked, 50);
+}
+
 // The first open request, as a right responder answers it. An answer may cover several messages
 // before it.
 void answer_first(Sketch& sketch, Qp& qp) {
@@ -307,11 +343,7 @@ void answer_first(Sketch& sketch, Qp& qp) {
     sketch.say(std::move(line));
     if (sketch.features().ghosts && sketch.percent(10)) // the network repeats it
         sketch.say(answer_line(sketch, qp, asked));
-    const bool brings = asked.kind == Asked::Kind::Read || asked.kind == Asked::Kind::Atomic;
-    if (brings && qp.answers_known) qp.answered = asked;
-    qp.answered_at = sketch.now();
-    qp.tried_again = 0;
-    expect_done(sketch, qp, asked, 50);
+    close_request(sketch, qp, asked);
 }
 
 // An answer that the device must drop: it would complete the request with other data, or end it.
@@ -465,17 +497,41 @@ void refuse(Sketch& sketch, Qp& qp) {
     sketch.wait(kWait);
 }
 
+// A response of a READ with its own data, and with the place in the message that it says.
+void say_response(Sketch& sketch, const Qp& qp, const Asked& asked, std::int64_t number,
+                  std::string_view place) {
+    const std::uint64_t from = static_cast<std::uint64_t>(number) * sketch.mtu();
+    const std::uint64_t bytes = std::min<std::uint64_t>(sketch.mtu(), asked.bytes - from);
+    const Place part{asked.from.region, asked.from.offset + from};
+    sketch.say(fmt::format("{}RDMA_READ_RESPONSE_{} psn={} data={}", sends(qp), place,
+                           asked.first_psn + number, part.piece(bytes)));
+}
+
 // Responses of a READ of several packets, each a line.
 void say_responses(Sketch& sketch, const Qp& qp, const Asked& asked, std::int64_t first,
                    std::int64_t count) {
-    const std::uint64_t mtu = sketch.mtu();
-    for (std::int64_t i = first; i < first + count; ++i) {
-        const std::uint64_t from = static_cast<std::uint64_t>(i) * mtu;
-        const std::uint64_t bytes = std::min<std::uint64_t>(mtu, asked.bytes - from);
-        const Place part{asked.from.region, asked.from.offset + from};
-        sketch.say(fmt::format("{}RDMA_READ_RESPONSE_{} psn={} data={}", sends(qp),
-                               place_of(i, asked.packets), asked.first_psn + i, part.piece(bytes)));
+    for (std::int64_t i = first; i < first + count; ++i)
+        say_response(sketch, qp, asked, i, place_of(i, asked.packets));
+}
+
+// REQ-28: all of a READ arrives, and something else between its parts.
+void answer_in_parts(Sketch& sketch, Qp& qp) {
+    constexpr std::int64_t most = 8;
+    const bool able = qp.open.front().kind == Asked::Kind::Read && qp.answers_known &&
+                      qp.open.front().packets > 1 && qp.open.front().packets <= most;
+    if (!able) return answer_first(sketch, qp);
+    await_request(sketch, qp, qp.open.front());
+    for (std::int64_t at = 0; at < qp.open.front().packets;) {
+        Asked& asked = qp.open.front();
+        const auto rest = static_cast<std::uint64_t>(asked.packets - at);
+        const auto count = static_cast<std::int64_t>(1 + sketch.random().below(rest));
+        say_responses(sketch, qp, asked, at, count);
+        at = asked.acknowledged = at + count;
+        if (at < asked.packets) meanwhile(sketch, qp);
     }
+    const Asked asked = qp.open.front();
+    qp.open.pop_front();
+    close_request(sketch, qp, asked);
 }
 
 // A few responses that follow each other arrive, from anywhere in the READ.
@@ -562,6 +618,18 @@ void answer_with_wrong_length(Sketch& sketch, const Qp& qp, const Asked& asked) 
     sketch.wait(kWait);
 }
 
+// REQ-23: one response of a READ of several packets says another place than its own.
+void answer_out_of_place(Sketch& sketch, const Qp& qp, const Asked& asked) {
+    constexpr std::array<std::string_view, 4> places{"FIRST", "MIDDLE", "LAST", "ONLY"};
+    const auto at =
+        static_cast<std::int64_t>(sketch.random().below(static_cast<std::uint64_t>(asked.packets)));
+    const std::string_view place = sketch.random().pick(places);
+    if (place == place_of(at, asked.packets)) return;
+    say_responses(sketch, qp, asked, 0, at);
+    say_response(sketch, qp, asked, at, place);
+    sketch.wait(kWait);
+}
+
 // A fatal NAK, or a wrong answer: the request fails, or is asked for again.
 void spoil(Sketch& sketch, Qp& qp) {
     constexpr std::array<std::string_view, 3> codes{"INVALID_REQUEST", "REMOTE_ACCESS",
@@ -579,6 +647,8 @@ void spoil(Sketch& sketch, Qp& qp) {
     }
     const std::uint64_t die = sketch.random().below(4);
     if (die == 0) {
+        if (asked.kind == Asked::Kind::Read && asked.packets > 1 && sketch.percent(30))
+            return answer_out_of_place(sketch, qp, asked);
         if (asked.kind == Asked::Kind::Read && asked.bytes > 0 && sketch.percent(80))
             return answer_with_wrong_length(sketch, qp, asked);
         sketch.say(
@@ -620,24 +690,58 @@ void bind_behind(Sketch& sketch, Qp& qp) {
     sketch.wait(kWait);
 }
 
+// A request of 8 bytes, without a key of the device's memory.
+std::string some_own_memory(Sketch& sketch, const Qp& qp, std::uint64_t id) {
+    const Features& features = sketch.features();
+    const std::uint64_t die = sketch.random().below(4);
+    const bool writes = die == 1 && features.writes;
+    const bool reads = die == 2 && features.reads;
+    const std::uint64_t local = reads ? sketch.sink(qp.domain, 8) : sketch.source(qp.domain, 8);
+    const std::string_view name = reads ? "RDMA_READ" : writes ? "RDMA_WRITE" : "SEND";
+    std::string line = fmt::format("dut    post {}{} id={} local={}{}[{} +8]", of(qp), name, id,
+                                   reads ? 'k' : 's', qp.domain, local);
+    if (reads || writes) line += " remote=" + sketch.far(8).piece(8);
+    return line;
+}
+
+// All that is open, one by one.
+void answer_plainly(Sketch& sketch, Qp& qp) {
+    for (; !qp.open.empty(); qp.open.pop_front()) {
+        await_request(sketch, qp, qp.open.front());
+        sketch.say(answer_line(sketch, qp, qp.open.front()));
+    }
+}
+
+// KEY-12: the device may write nothing there, whenever it sees that.
+void read_into_sources(Sketch& sketch, Qp& qp) {
+    answer_plainly(sketch, qp);
+    const std::uint64_t bytes = 1 + sketch.random().below(2 * sketch.mtu());
+    const Place from = sketch.far(bytes);
+    sketch.say(fmt::format("dut    post {}RDMA_READ id={} local=s{}[{} +{}] remote={}", of(qp),
+                           sketch.next_id(), qp.domain, sketch.source(qp.domain, bytes), bytes,
+                           from.piece(bytes)));
+    sketch.wait(kWait);
+    sketch.say(fmt::format("{}RDMA_READ_RESPONSE psn={} data={}", sends(qp), qp.dut_psn,
+                           from.piece(bytes)));
+    qp.close();
+    sketch.wait(kWait);
+}
+
 // KEY-12, STA-07: the application names memory that is not its own. What it posts behind that is
 // flushed, and what is open may still be answered.
 void break_by_itself(Sketch& sketch, Qp& qp) {
+    if (sketch.features().reads && sketch.percent(25)) return read_into_sources(sketch, qp);
     const bool fenced = !qp.open.empty() && sketch.percent(50);
     const std::uint64_t first = sketch.next_ids(3);
     const std::uint64_t more = sketch.random().below(3);
     if (!qp.shared && sketch.percent(40))
         sketch.say(fmt::format("dut    recv {}id={} len=0", of(qp), sketch.next_id()));
-    sketch.say(fmt::format("dut    post {}SEND id={} local=s{}[{} +8] lkey=abs:0x5A5A00{}", of(qp),
-                           first, qp.domain, sketch.source(qp.domain, 8), fenced ? " fence" : ""));
+    const std::string work = some_own_memory(sketch, qp, first);
+    sketch.say(work + " lkey=abs:0x5A5A00" + (fenced ? " fence" : ""));
     for (std::uint64_t id = first + 1; id <= first + more; ++id)
         sketch.say(fmt::format("dut    post {}SEND id={} len=0", of(qp), id));
     // With the answers the fence opens, and what is behind it waits in the queue.
-    while (fenced && !qp.open.empty()) {
-        await_request(sketch, qp, qp.open.front());
-        sketch.say(answer_line(sketch, qp, qp.open.front()));
-        qp.open.pop_front();
-    }
+    if (fenced) answer_plainly(sketch, qp);
     qp.close();
     sketch.wait(kWait);
 }
@@ -668,7 +772,7 @@ void exhaust(Sketch& sketch, Qp& qp) {
         sketch.wait(kWait);
     }
     // RNR-09: retries of other kinds count by themselves.
-    const int spare = std::min(2, (qp.retries - 1) / 2);
+    int spare = std::min(2, (qp.retries - 1) / 2);
     if (unready && sketch.features().mixed_ends && spare > 0) {
         const bool silent = sketch.percent(40);
         if (silent) {
@@ -683,6 +787,10 @@ void exhaust(Sketch& sketch, Qp& qp) {
         }
     }
     for (int i = 0; unready && i <= qp.rnr_retries; ++i) {
+        if (i > 0 && spare > 0 && sketch.features().mixed_ends && sketch.percent(30)) {
+            sketch.wait(sketch.ack_timeout());
+            --spare;
+        }
         sketch.say(fmt::format("{}RNR_NAK psn={} timer=1", sends(qp), asked.first_psn));
         sketch.wait(kWait);
     }
@@ -704,11 +812,13 @@ void answer(Sketch& sketch, Qp& qp) {
     if (qp.open.empty() || (!full && sketch.percent(chance))) return post(sketch, qp);
     const bool in_time = sketch.now() - qp.answered_at <= sketch.ack_timeout();
     const bool windows = features.windows && qp.domain == 1 && qp.answers_known && !qp.drains;
-    const std::array<Step, 10> steps{{
+    const std::array<Step, 12> steps{{
         {55, true, answer_first},
         {1, features.illegal, break_by_itself},
         {4, windows, bind_behind},
         {10, true, answer_part},
+        {8, features.meanwhile, answer_in_parts},
+        {3, features.losses && may_post(qp) && in_time, post_late},
         {10, features.refusals, refuse},
         {4, features.losses, overtake},
         {6, features.losses && in_time, lose},

@@ -240,7 +240,7 @@ void accept_solicited(Sketch& sketch, Qp& qp) {
 }
 
 bool may_arm(Sketch& sketch, const Qp& qp) {
-    return qp.notices && !qp.dead && qp.known && !others_wait(sketch, qp);
+    return qp.notices && !qp.armed && !qp.dead && qp.known && !others_wait(sketch, qp);
 }
 
 void arm(Sketch& sketch, Qp& qp, bool solicited) {
@@ -249,10 +249,41 @@ void arm(Sketch& sketch, Qp& qp, bool solicited) {
     sketch.say(fmt::format("dut    arm {}{}", queue_of(qp), solicited ? " solicited" : ""));
 }
 
+// N-26: the device's own requests. What is done is not solicited, and what failed always counts.
+void notice_requests(Sketch& sketch, Qp& qp) {
+    answer_all(sketch, qp);
+    if (!qp.open.empty() || !qp.answers_known || qp.dut_dead) return;
+    const bool solicited = sketch.percent(50);
+    arm(sketch, qp, solicited);
+    qp.armed = true; // until a notification comes
+    ask_device(sketch, qp);
+    const std::string queue = queue_of(qp);
+    if (qp.open.size() != 1) return;
+    const Asked asked = qp.open.front();
+    if (sketch.percent(30)) {
+        sketch.wait(kSent);
+        sketch.say(fmt::format("{}NAK psn={} code=REMOTE_ACCESS", sends(qp), asked.first_psn));
+        sketch.say(fmt::format("dut    notified {}", queue));
+        return qp.close();
+    }
+    answer_all(sketch, qp);
+    if (!qp.open.empty() || !qp.answers_known) return;
+    const bool tells = asked.signaled && !solicited;
+    sketch.say(fmt::format("dut    {} {}", tells ? "notified" : "quiet", queue));
+    sketch.pass(kSettled);
+    qp.armed = !tells && !solicited;
+    if (!tells) return;
+    ask_device(sketch, qp);
+    answer_all(sketch, qp);
+    sketch.say(fmt::format("dut    quiet {}", queue));
+    sketch.pass(kSettled);
+}
+
 // N-26: an armed queue tells of a completion once, and one that is armed for solicited ones of
 // those alone.
 void use_notices(Sketch& sketch, Qp& qp) {
     if (!may_arm(sketch, qp)) return;
+    if (qp.talk == Talk::DutAsks) return notice_requests(sketch, qp);
     const std::string queue = queue_of(qp);
     const bool solicited = sketch.percent(50);
     arm(sketch, qp, solicited);

@@ -193,6 +193,13 @@ Illegal bad_length(Sketch& sketch, const Qp& qp) {
 Illegal bad_receive(Sketch& sketch, Qp& qp) {
     const std::uint64_t id = sketch.next_id();
     const std::uint64_t room = sketch.random().below(2 * sketch.mtu());
+    if (sketch.features().pieces && sketch.percent(25)) { // a part of it is not to be written
+        const std::uint64_t sink = sketch.sink(qp.domain, 8);
+        const std::uint64_t source = sketch.source(qp.domain, 64);
+        qp.pending.push_back(fmt::format("dut    recv {0}id={1} local=k{2}[{3} +8],s{2}[{4} +64]",
+                                         of(qp), id, qp.domain, sink, source));
+        return {{fmt::format("SEND psn={} len={}", qp.psn, 9 + sketch.random().below(64))}, false};
+    }
     std::string where = "len=0";
     if (room > 0)
         where = fmt::format("local=k{}[{} +{}]", qp.domain, sketch.sink(qp.domain, room), room);

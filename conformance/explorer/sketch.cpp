@@ -300,7 +300,8 @@ void Sketch::choose_qps() {
         qp.queue_key = qp.old_queue_key = random().pick(kQueueKeys);
         qp.shared = qp.talk != Peers && is_reliable(qp.talk) && reach_.shared_queues &&
                     random().one_in(std::ranges::any_of(qps_, &Qp::shared) ? 2 : 6);
-        qp.notices = features_.notices && qp.talk == TesterAsks && !qp.shared;
+        qp.notices =
+            features_.notices && !qp.shared && (qp.talk == TesterAsks || qp.talk == DutAsks);
         choose_rights(qp);
         if (features_.early && qp.talk == TesterAsks) choose_state(qp);
         // It takes messages from RTR on (STA-03).
@@ -606,7 +607,7 @@ std::string Sketch::region_lines() const {
         const std::string all = fmt::format("remote_write,remote_read{} fill=offsets", atomic);
         text += region("t", domain, extent.target + 2 * kGuardBytes,
                        (windows_ > 0 ? "access=mw_bind," : "access=") + all);
-        text += region("s", domain, extent.source + kGuardBytes, "fill=random");
+        text += region("s", domain, extent.source + kGuardBytes, "fill=random read_only");
         text += region("k", domain, extent.sink + kGuardBytes, "access=local_write fill=offsets");
         text += region("f", domain, kFixedBytes, "access=" + all);
         text += region("o", domain, kOddBytes, "access=" + all);

@@ -142,6 +142,7 @@ struct Qp {
     bool begins_with_send = false;
     bool many = false;         // a chain of receives was posted
     bool notices = false;      // it has a completion queue of its own, which can be armed
+    bool armed = false;        // that queue may be, for any completion
     bool all_signaled = false; // by its attribute
     std::optional<std::uint64_t> rnr_timer; // its code, if not the usual one
     std::uint32_t queue_key = 0;

@@ -114,6 +114,18 @@ void send_uc(Sketch& sketch, Qp& qp) {
     expect_received(sketch, qp, sink, from, bytes, 0, immediate);
 }
 
+// BTH-05: a packet of another service says nothing to the QP, whatever it asks for.
+void send_of_other_service(Sketch& sketch, const Qp& qp) {
+    constexpr std::array<int, 4> services{0x00, 0x40, 0x60, 0xA0}; // RC, RD, UD, XRC
+    constexpr int send_only = 0x04;
+    constexpr int write_only = 0x0A;
+    const bool write = sketch.percent(50);
+    const std::string remote = write ? fmt::format("va=t{0} rkey=t{0} ", qp.domain) : std::string();
+    sketch.say(fmt::format("{}{} psn={} {}len=8 opcode={}", sends(qp),
+                           write ? "RDMA_WRITE_ONLY" : "SEND_ONLY", qp.psn, remote,
+                           sketch.random().pick(services) + (write ? write_only : send_only)));
+}
+
 // A device may lose it, for example while it fetches the page, so no line expects its data. One
 // that lost a packet on the way takes no receive.
 void write_uc(Sketch& sketch, Qp& qp) {
@@ -274,6 +286,7 @@ void talk_unreliably(Sketch& sketch, Qp& qp) {
     const bool asks = qp.early || sketch.percent(60);
     if (qp.talk == Talk::Datagrams) return asks ? send_ud(sketch, qp) : post_ud(sketch, qp);
     if (!asks) return post_uc(sketch, qp);
+    if (sketch.features().dropped && sketch.percent(8)) send_of_other_service(sketch, qp);
     sketch.percent(60) ? send_uc(sketch, qp) : write_uc(sketch, qp);
 }
 

@@ -148,12 +148,15 @@ void misuse(Sketch& sketch, Qp& qp, const Window& window) {
     }
 }
 
+void give_up(Sketch& sketch, const Qp& qp, const Window& window, std::uint64_t id) {
+    sketch.say(fmt::format("dut    post {}LOCAL_INV id={} ikey=w{}", of(qp), id, window.number));
+    sketch.say(fmt::format("dut    done {}send id={} within 10s", of(qp), id));
+}
+
 bool invalidate(Sketch& sketch, Qp& qp, const Window& window) {
     const std::uint64_t id = sketch.next_id();
     if (sketch.percent(50)) {
-        sketch.say(
-            fmt::format("dut    post {}LOCAL_INV id={} ikey=w{}", of(qp), id, window.number));
-        sketch.say(fmt::format("dut    done {}send id={} within 10s", of(qp), id));
+        give_up(sketch, qp, window, id);
         return true;
     }
     send_pending(sketch, qp);
@@ -196,6 +199,22 @@ void repeat_invalidation(Sketch& sketch, const Qp& qp) {
     if (!line.contains("WITH_INV") || qp.sent.back().last_psn != qp.psn - 1) return;
     sketch.say(line);
     sketch.wait(std::chrono::milliseconds(1));
+}
+
+// KEY-07, KEY-08: the window is lost when a part of a WRITE has come.
+bool lose_inside(Sketch& sketch, Qp& qp, Window& window) {
+    if (!window.writes || window.bytes <= sketch.mtu()) return false;
+    send_pending(sketch, qp);
+    sketch.say(fmt::format("{0}RDMA_WRITE_FIRST psn={1} va=w{2} rkey=w{2} dmalen={3}", sends(qp),
+                           qp.psn++, window.number, sketch.mtu() + 1));
+    sketch.wait(std::chrono::milliseconds(1));
+    if (window.type == 1) {
+        bind(sketch, qp, window);
+    } else {
+        give_up(sketch, qp, window, sketch.next_id());
+    }
+    sketch.say(fmt::format("{}RDMA_WRITE_LAST psn={} len=1 ackreq", sends(qp), qp.psn++));
+    return true;
 }
 
 void ends(Sketch& sketch, Qp& qp) {
@@ -281,6 +300,7 @@ void use_window(Sketch& sketch, Qp& qp) {
         use(sketch, qp, window);
     }
     if (sketch.percent(40)) return;
+    if (sketch.percent(30) && lose_inside(sketch, qp, window)) return ends(sketch, qp);
     if (window.type == 2 && sketch.percent(50)) {
         const bool both = other && sketch.percent(30);
         if (both ? !invalidate_both(sketch, qp, window, *other) : !invalidate(sketch, qp, window))
