@@ -197,7 +197,7 @@ constexpr std::array kMutants{
     Mutant{.name = "resent_memory_without_carry",
            .rule = "REQ-31",
            .description = "Packets of a request across a 4 GiB border are sent again with zeros.",
-           .cases = "req/resent-across-a-border",
+           .cases = "req/resends-beyond-64k req/resent-across-a-border",
            .make_filter = make<LosesCarryOfResent>},
 };
 

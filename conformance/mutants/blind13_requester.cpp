@@ -839,7 +839,7 @@ const std::array kMutants{
            .rule = "N-10",
            .description = "RNR NAKs are not counted against rnr_retry while a timeout or sequence "
                           "NAK has used up one of retry_cnt.",
-           .cases = "rnr/limit-behind-other-retries",
+           .cases = "rnr/limit-across-a-timeout rnr/limit-behind-other-retries",
            .checks = kStandardChecks.with(SendCheck::RnrRetryLeft, rnr_unlimited_after_retry)},
     Mutant{.name = "rnr_wait_ends_with_cnp",
            .rule = "RNR-08",

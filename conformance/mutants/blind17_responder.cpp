@@ -721,6 +721,7 @@ constexpr std::array kMutants{
            .rule = "KEY-08",
            .description = "A WRITE with an earlier key of a bound window is carried out; other "
                           "requests with it are refused.",
+           .cases = "key/window-lost-inside-a-write",
            .checks =
                engine::kStandardChecks.with(RequestCheck::KeyVariant, window_key_without_variant)},
     Mutant{.name = "receive_posted_in_err_is_lost",

@@ -733,6 +733,7 @@ constexpr std::array kMutants{
            .rule = "RSP-13",
            .description = "A duplicate WRITE in the middle of a WRITE redirects the rest of it to "
                           "behind the duplicate's own place.",
+           .cases = "rsp/old-writes-inside-a-write",
            .make_filter = make<DuplicateMovesPointer>},
     Mutant{.name = "rnr_nak_revokes_key",
            .rule = "RNR-06",

@@ -615,7 +615,7 @@ constexpr std::array kMutants{
            .rule = "KEY-08",
            .description = "WRITEs and atomics reach a window of type 1 by the key that it had "
                           "before it was bound again.",
-           .cases = "key/window-old-keys-of-type-1",
+           .cases = "key/window-lost-inside-a-write key/window-old-keys-of-type-1",
            .checks = kStandardChecks.with(RequestCheck::KeyVariant, former_key_of_window)},
     Mutant{.name = "key_of_empty_write_immediate_checked",
            .rule = "N-15",

@@ -585,6 +585,7 @@ constexpr std::array kMutants{
     Mutant{.name = "uc_message_behind_a_gap_lost",
            .rule = "EXT-06",
            .description = "The UC message whose first packet shows a gap is dropped as well.",
+           .cases = "ext/unreliable-write-shows-a-gap",
            .make_filter = make<LosesUcMessageBehindGap>},
     Mutant{.name = "uc_gap_seen_by_parity_of_the_psn",
            .rule = "EXT-06",

@@ -197,6 +197,7 @@ constexpr std::array kMutants{
     Mutant{.name = "receives_flushed_in_reverse",
            .rule = "STA-07",
            .description = "Receives are flushed in the reverse order.",
+           .cases = "sta/receives-of-init-flushed",
            .make_filter = make<FlushesInReverse>},
     Mutant{.name = "unsignaled_failure_not_told",
            .rule = "REQ-16",

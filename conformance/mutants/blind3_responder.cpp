@@ -342,6 +342,7 @@ constexpr std::array kMutants{
            .rule = "RSP-13",
            .description = "After a duplicate WRITE FIRST the rest of the open WRITE goes to its "
                           "beginning.",
+           .cases = "rsp/old-writes-inside-a-write",
            .make_filter = make<DuplicateFirstRewinds>},
     Mutant{.name = "full_last_ends_write_early",
            .rule = "LEN-04",

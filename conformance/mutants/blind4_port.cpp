@@ -232,7 +232,7 @@ constexpr std::array kMutants{
            .rule = "N-05",
            .level = "SHOULD",
            .description = "Responses of a QP with a VLAN have no tag.",
-           .cases = "n/vlan-of-each-answer",
+           .cases = "n/untagged-in-a-vlan n/vlan-of-each-answer",
            .make_filter = make<EditsSentDatagram<answer_untagged>>},
     Mutant{.name = "answers_on_first_path",
            .rule = "N-24",

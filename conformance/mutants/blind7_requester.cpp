@@ -508,6 +508,7 @@ constexpr std::array kMutants{
            .rule = "STA-07",
            .description = "If the host ends the QP, requests that were sent and not answered do "
                           "not complete.",
+           .cases = "sta/partly-acknowledged-flushed",
            .make_filter = make<SentNotFlushed>},
     Mutant{.name = "long_send_with_invalidate_names_no_key",
            .rule = "REQ-34",

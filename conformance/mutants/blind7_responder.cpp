@@ -493,6 +493,7 @@ constexpr std::array kMutants{
     Mutant{.name = "receive_without_local_write_in_silence",
            .rule = "KEY-12",
            .description = "A SEND to a receive in a region without LOCAL_WRITE gets no answer.",
+           .cases = "key/receive-without-local-write",
            .checks =
                kStandardChecks.with(RequestCheck::ReceiveMemory, receive_needs_no_local_write)},
     Mutant{.name = "receive_of_three_pieces",

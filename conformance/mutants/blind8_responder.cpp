@@ -510,7 +510,7 @@ constexpr std::array kMutants{
     Mutant{.name = "flush_answered_by_ack",
            .rule = "EXT-02",
            .description = "A FLUSH is answered by an ACK, not by a READ response.",
-           .cases = "ext/flush-region ext/flush-behind-a-gap",
+           .cases = "ext/flush-again-without-its-key ext/flush-behind-a-gap ext/flush-region",
            .make_filter = make<FlushAnsweredByAck>},
     Mutant{.name = "atomic_write_in_other_byte_order",
            .rule = "RSP-01",

@@ -527,6 +527,7 @@ constexpr std::array kMutants{
     Mutant{.name = "inline_behind_first_block_zero",
            .rule = "LEN-10",
            .description = "Of inline data the bytes behind the first 32 leave as zeros.",
+           .cases = "sta/inline-while-drained",
            .make_filter = make<InlineBehindBlockZero>},
     Mutant{.name = "solicited_of_immediate_write_not_sent",
            .rule = "N-26",

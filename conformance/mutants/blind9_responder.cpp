@@ -536,7 +536,7 @@ constexpr std::array kMutants{
     Mutant{.name = "duplicate_flush_not_answered",
            .rule = "EXT-04",
            .description = "A FLUSH that comes again gets no answer.",
-           .cases = "ext/flush-again",
+           .cases = "ext/flush-again ext/flush-again-without-its-key",
            .make_filter = make<DuplicateFlushNotAnswered>},
 };
 

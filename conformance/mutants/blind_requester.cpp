@@ -306,7 +306,7 @@ constexpr std::array kFirst{
            .rule = "LEN-04",
            .description = "The RETH of a WRITE of more than 64 KiB has the lower 16 bits of its "
                           "length.",
-           .cases = "req/write-above-64k",
+           .cases = "req/resends-beyond-64k req/write-above-64k",
            .make_filter = make<EditsOutbound<announces_sixteen_bits>>},
     Mutant{.name = "later_ack_completes_short_read",
            .rule = "REQ-08",
@@ -328,6 +328,7 @@ constexpr std::array kFirst{
     Mutant{.name = "read_retry_keeps_address",
            .rule = "REQ-10",
            .description = "A READ that asks for the rest names the address of the beginning.",
+           .cases = "req/last-too-early",
            .make_filter = make<RetryKeepsAddress>},
     Mutant{.name = "second_rnr_wait_is_half",
            .rule = "RNR-08",

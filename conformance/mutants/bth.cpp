@@ -114,7 +114,8 @@ constexpr std::array kMutants{
            .passive = false,
            .description = "Only the low five opcode bits are looked at: a UC SEND ONLY to an RC QP "
                           "is executed and acknowledged.",
-           .cases = "bth/service-class ext/queue-key ext/unreliable-gap",
+           .cases = "bth/opcodes-of-other-services-to-datagrams bth/service-class "
+                    "ext/queue-key ext/unreliable-gap",
            .make_filter = make<IgnoresService>},
     Mutant{.name = "pad_count_zero_in_responses",
            .rule = "BTH-09",

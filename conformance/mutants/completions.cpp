@@ -67,7 +67,7 @@ constexpr std::array kMutants{
            .rule = "STA-07",
            .description = "Work requests that are flushed complete without a completion.",
            .cases = "bth/solicited-error sta/again-and-again sta/local-error "
-                    "sta/send-queue-flushed",
+                    "sta/partly-acknowledged-flushed sta/send-queue-flushed",
            .make_filter = make<HidesFlushedWork>},
     Mutant{.name = "receive_ids_swapped",
            .rule = "N-21",

@@ -241,7 +241,7 @@ constexpr std::array kMutants{
     Mutant{.name = "flushed_receives_not_reported",
            .rule = "STA-07",
            .description = "Receives that are flushed complete without a completion.",
-           .cases = "bth/pad-in-first",
+           .cases = "bth/pad-in-first sta/receives-of-init-flushed",
            .make_filter = make<HidesFlushedReceives>},
 };
 

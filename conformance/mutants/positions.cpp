@@ -582,7 +582,7 @@ constexpr std::array kMutants{
     Mutant{.name = "uc_writes_executed",
            .rule = "BTH-05",
            .description = "A UC WRITE to an RC QP is executed and acknowledged.",
-           .cases = "bth/service-class-write",
+           .cases = "bth/service-class-write ext/unreliable-write-shows-a-gap",
            .make_filter = make<EditsInbound<uc_write_as_rc>>},
     Mutant{.name = "full_packets_short_at_largest_mtu",
            .rule = "LEN-10",

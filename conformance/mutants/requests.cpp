@@ -83,7 +83,7 @@ constexpr std::array kMutants{
            .rule = "REQ-09",
            .description =
                "A READ that goes on behind a lost response names the address of the whole READ.",
-           .cases = "req/lost-read-response",
+           .cases = "req/last-too-early req/lost-read-response",
            .make_filter = make<AsksFromTheStart>},
     Mutant{.name = "announced_one_byte_too_many",
            .rule = "LEN-10",

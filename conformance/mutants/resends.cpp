@@ -657,7 +657,7 @@ constexpr std::array kMutants{
            .rule = "N-22",
            .description = "A request that meets a protection error in its own memory completes "
                           "with SUCCESS; the QP is in ERR behind it.",
-           .cases = "req/read-into-a-lost-region sta/local-error "
+           .cases = "req/into-read-only-memory req/read-into-a-lost-region sta/local-error "
                     "sta/read-of-bad-memory-behind-another "
                     "sta/send-of-bad-memory-behind-another",
            .make_filter = make<SucceedsWithoutRegion>},

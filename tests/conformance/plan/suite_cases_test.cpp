@@ -30,7 +30,10 @@ using namespace std::chrono_literals;
 constexpr std::string_view unproven[] = {
     "enc/fragments",  // level INFO: it never fails
     "enc/ip-options", // the same
-    "n/shared-queue-limit", "req/response-too-long", "sta/refused-transitions",
+    "key/bind-for-changes-needs-local-write",
+    "n/shared-queue-limit",
+    "req/response-too-long",
+    "sta/refused-transitions",
 };
 
 bool is_unproven(std::string_view id) {
@@ -105,9 +108,12 @@ TEMPLATE_TEST_CASE_SIG("suite: the built-in engine passes every case over IPv4 a
         CHECK(result.reason().empty());
         const bool verbs_only = result.id.starts_with("sta/refused-transitions") ||
                                 result.id.starts_with("bth/solicited-error") ||
+                                result.id.starts_with("key/bind-for-changes") ||
+                                result.id.starts_with("req/into-read-only-memory") ||
                                 result.id.starts_with("sta/local-error") ||
                                 result.id.starts_with("sta/posted-in-error") ||
-                                result.id.starts_with("sta/posted-while-drained");
+                                result.id.starts_with("sta/posted-while-drained") ||
+                                result.id.starts_with("sta/receives-of-init-flushed");
         CHECK(result.packets.empty() == verbs_only);
         const bool times_out = result.id.starts_with("req/outstanding-after-a-timeout") ||
                                result.id.starts_with("req/part-acknowledged-after-a-resend") ||
@@ -216,7 +222,7 @@ TEST_CASE("suite: no case passes a device whose ICRCs are all wrong", "[suite][m
                               std::ranges::find(result.rules, "CRC-10") != result.rules.end();
             CHECK((result.verdict == Verdict::Pass || told));
         }
-        CHECK(waiting > plan.runs.size() / 2);
+        CHECK(waiting > plan.runs.size() / 3);
     }
 }
 
