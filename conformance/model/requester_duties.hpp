@@ -112,7 +112,7 @@ class RequesterDuties {
     void check_open(PacketLog& log, const Qp& qp, State& state, const SendWork& work);
     void check_drained(const Packet& packet, const Qp& qp, const State& state, std::int64_t psn);
     void check_drained_event(const dut::Event& event);
-    // Of any answer: whether it leaves out data that is to come before it.
+    // Of any answer: whether it leaves out data that is to come before it. `data`: it brings some.
     static void note_data(State& state, std::int64_t psn, bool data);
     void check_fence(PacketLog& log, const State& state, const SendWork& work);
     // A packet that is sent again; whether it follows another such packet without a gap.

@@ -369,6 +369,58 @@ TEST_CASE("requester duties: a NAK behind data that was dropped asks for that da
     CHECK(goes_on_with({0, 1}, true, 1) == "");
 }
 
+namespace {
+
+void ask_again(Scene& scene, std::int64_t psn) {
+    scene.sent("ACKNOWLEDGE", psn, {}, {.packet = [](wire::Packet& packet) {
+                   packet.aeth.syndrome = wire::Syndrome::nak(wire::NakCode::PsnSequence);
+               }});
+}
+
+} // namespace
+
+TEST_CASE("requester duties: a NAK of a READ brings none of its data", "[model][REQ-09]") {
+    const auto goes_on_with_1 = [](std::vector<std::int64_t> answers) {
+        Scene scene;
+        set(scene, {.timeout = std::uint8_t{20}, .retry_cnt = std::uint8_t{7}});
+        for (const WrOpcode one : {WrOpcode::RdmaRead, WrOpcode::RdmaRead, WrOpcode::RdmaWrite})
+            scene.post(of(one, 8));
+        hear_read(scene, 0);
+        hear_read(scene, 1);
+        hear_write(scene, 2);
+        ask_again(scene, 0);
+        for (const std::int64_t one : answers)
+            scene.sent("RDMA_READ_RESPONSE_ONLY", one, filled(0, 8));
+        ask_again(scene, 2);
+        hear_read(scene, 1);
+        return scene.found();
+    };
+    CHECK(goes_on_with_1({1, 0}) == ""); // 1 came out of order
+    CHECK(goes_on_with_1({0, 1}) == "REQ-11 psn");
+}
+
+TEST_CASE("requester duties: a resend that a later answer overtook may still leave",
+          "[model][REQ-11]") {
+    const auto after = [](std::int64_t pause_ms) {
+        Scene scene = with_write(20, 7);
+        for (int i = 0; i < 3; ++i)
+            scene.post(of(WrOpcode::RdmaWrite, 8));
+        for (std::int64_t one = 0; one < 4; ++one)
+            hear_write(scene, one);
+        ask_again(scene, 1);
+        scene.sent("ACKNOWLEDGE", 1);
+        ask_again(scene, 2);
+        const wire::Instant later = wire::Instant{} + std::chrono::milliseconds(pause_ms);
+        scene.story.packets.back().at = {later, later};
+        hear_write(scene, 1);
+        scene.story.packets.back().at = {later, later};
+        return scene.found();
+    };
+    CHECK(after(0) == "");
+    CHECK(after(1) == "");
+    CHECK(after(2) == "REQ-11 psn; TMO-06 psn");
+}
+
 // Its answer is lost, and a NAK for the next request acknowledges it all the same.
 TEST_CASE("requester duties: a READ that a NAK named may come again after the next one",
           "[model][REQ-11]") {
