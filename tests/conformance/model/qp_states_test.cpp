@@ -103,4 +103,29 @@ TEST_CASE("states: a query tells no less depth than was set", "[model][REQ-27]")
     CHECK(told(std::uint8_t{3}) == "REQ-27 state (should)");
 }
 
+TEST_CASE("states: a query tells the timers and retries that were set", "[model][STA-12]") {
+    const auto told = [](std::optional<std::uint8_t> dut::QpAttributes::* attribute,
+                         std::uint8_t value) {
+        OwnerScene scene;
+        dut::QpModify change{.qp = OwnerScene::qp};
+        change.attributes.*attribute = std::uint8_t{5};
+        scene.call(change, dut::Done{});
+        dut::QpQueried queried;
+        queried.attributes.state = Rts;
+        queried.attributes.*attribute = value;
+        scene.call(dut::QpQuery{.qp = OwnerScene::qp}, queried);
+        return scene.found();
+    };
+    using dut::QpAttributes;
+    CHECK(told(&QpAttributes::timeout, 5) == "");
+    CHECK(told(&QpAttributes::timeout, 6) == ""); // rounded up
+    CHECK(told(&QpAttributes::timeout, 4) == "TMO-01 state (should)");
+    CHECK(told(&QpAttributes::retry_cnt, 5) == "");
+    CHECK(told(&QpAttributes::retry_cnt, 6) == "TMO-03 state (should)");
+    CHECK(told(&QpAttributes::rnr_retry, 5) == "");
+    CHECK(told(&QpAttributes::rnr_retry, 4) == "RNR-09 state (should)");
+    CHECK(told(&QpAttributes::min_rnr_timer, 5) == "");
+    CHECK(told(&QpAttributes::min_rnr_timer, 6) == "RNR-07 state (should)");
+}
+
 } // namespace veriroce::model::test
