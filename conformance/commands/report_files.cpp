@@ -2,9 +2,8 @@
 
 #include <filesystem>
 
-#include "conformance/cases/embedded.hpp"
 #include "conformance/commands/text_file.hpp"
-#include "conformance/sheet/measure.hpp"
+#include "conformance/plan/own_case.hpp"
 #include "reports/html.hpp"
 #include "reports/junit.hpp"
 #include "reports/markdown.hpp"
@@ -12,13 +11,9 @@
 namespace veriroce::commands {
 
 std::string script_text(std::string_view file) {
-    for (const cases::EmbeddedFile& one : cases::embedded_files()) {
-        if (one.path == file) return std::string(one.text);
-    }
-    for (const sheet::CaseFile& one : sheet::case_files()) {
-        if (one.path == file) return std::string(one.text);
-    }
     if (!file.ends_with(".roce")) return {}; // results.json may come from anybody
+    if (const auto* own = plan::own_case(file.substr(0, file.rfind('.'))))
+        return std::string(own->text);
     auto text = read_text(std::string(file));
     return text ? std::move(*text) : std::string{};
 }

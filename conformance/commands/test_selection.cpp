@@ -107,7 +107,7 @@ Accepted<std::vector<plan::ScriptFile>> read_files(const std::vector<std::string
         if (!path.ends_with(".roce")) continue;
         if (std::ranges::find(files, path, &plan::ScriptFile::path) != files.end()) continue;
         auto text = read_text(path);
-        const auto sheet = std::ranges::find(sheet::case_files(), path, &sheet::CaseFile::path);
+        const auto sheet = std::ranges::find(sheet::case_files(), path, &cases::EmbeddedFile::path);
         if (!text && sheet != sheet::case_files().end()) text = std::string(sheet->text);
         if (!text) return unable(text.error());
         files.push_back({path, std::move(*text)});
@@ -116,7 +116,7 @@ Accepted<std::vector<plan::ScriptFile>> read_files(const std::vector<std::string
 }
 
 void add_data_sheet(plan::Selection& selection, std::vector<plan::ScriptFile>& files) {
-    for (const sheet::CaseFile& one : sheet::case_files()) {
+    for (const cases::EmbeddedFile& one : sheet::case_files()) {
         const std::string path(one.path);
         selection.names.push_back(path);
         if (std::ranges::find(files, path, &plan::ScriptFile::path) == files.end())

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <sstream>
 
-#include "conformance/cases/embedded.hpp"
+#include "conformance/plan/own_case.hpp"
 #include "conformance/plan/run_name.hpp"
 #include "conformance/script/script.hpp"
 
@@ -21,11 +21,8 @@ bool contains(const Range& range, const Value& value) {
 
 // Rules and lines of the entry's case, if it is one of the program's own.
 void take_case(const Deviation& entry, KnownFailure& known) {
-    const auto files = cases::embedded_files();
-    const auto file = std::ranges::find_if(files, [&](const cases::EmbeddedFile& one) {
-        return one.id() == parse_run_name(entry.case_id).of;
-    });
-    if (file == files.end()) return;
+    const auto* file = own_case(parse_run_name(entry.case_id).of);
+    if (!file) return;
     const auto script = script::compile(file->path, file->text);
     if (!script) return;
     for (const script::Word& rule : script->test_case.rules)

@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 #include <yaml-cpp/yaml.h>
 
-#include "conformance/cases/embedded.hpp"
+#include "conformance/plan/own_case.hpp"
 #include "conformance/plan/profile.hpp"
 #include "conformance/rules/rules.hpp"
 #include "conformance/script/words.hpp"
@@ -301,13 +301,10 @@ class Parser {
         if (bracket != std::string::npos && !entry.case_id.ends_with(']')) {
             return fail(node.Mark(), "expected a run's id as reports show it: GROUP/NAME[VALUES]");
         }
+        if (own_case(name)) return;
         std::vector<std::string_view> known;
-        for (const cases::EmbeddedFile& file : cases::embedded_files()) {
-            std::string_view id = file.path;
-            id.remove_suffix(std::min<std::size_t>(id.size(), 5)); // .roce
-            known.push_back(id);
-            if (id == name) return;
-        }
+        for (const cases::EmbeddedFile& file : own_cases())
+            known.push_back(file.id());
         const auto near = wire::nearest_word(name, known);
         if (near)
             fail_word(node, "case", name, known);
@@ -353,9 +350,8 @@ class Parser {
     // A text keeps its line when others come above it; a number does not.
     void line_of(const YAML::Node& node, Deviation& entry) {
         const std::string name = entry.case_id.substr(0, entry.case_id.find('['));
-        const auto files = cases::embedded_files();
-        const auto file = std::ranges::find(files, name + ".roce", &cases::EmbeddedFile::path);
-        if (file == files.end()) {
+        const auto* file = own_case(name);
+        if (!file) {
             return fail(node.Mark(), "'line' is the number of a line of the script, or with a "
                                      "'case' of the program's own its text");
         }

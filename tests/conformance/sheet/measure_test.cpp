@@ -19,7 +19,7 @@ using namespace std::chrono_literals;
 DataSheet sheet_of(VirtualTestbedOptions device, const std::vector<std::string>& names = {}) {
     Selection selection;
     std::vector<ScriptFile> files;
-    for (const sheet::CaseFile& one : sheet::case_files()) {
+    for (const cases::EmbeddedFile& one : sheet::case_files()) {
         const std::string path(one.path);
         const bool wanted = names.empty() || std::ranges::any_of(names, [&](const auto& name) {
                                 return path == "sheet/" + name + ".roce";
