@@ -1158,6 +1158,7 @@ constexpr std::array kMutants{
     Mutant{.name = "ack_timer_ends_rnr_wait",
            .rule = "RNR-10",
            .description = "An RNR wait that is longer than the ACK timer ends with it.",
+           .cases = "rnr/timer-rests-in-the-wait",
            .make_filter = make<AckTimerEndsRnrWait>},
     Mutant{.name = "newest_packet_not_resent_after_nak",
            .rule = "REQ-11",

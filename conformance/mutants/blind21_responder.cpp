@@ -742,6 +742,7 @@ constexpr std::array kMutants{
            .level = "SHOULD",
            .description = "Once SRQ_LIMIT_REACHED was raised for a shared queue, a limit that is "
                           "armed again raises none.",
+           .cases = "rnr/shared-limit-again-the-same",
            .make_filter = make<LimitToldOnce>},
     Mutant{.name = "empty_write_has_immediate_before",
            .rule = "N-15",

@@ -97,7 +97,8 @@ constexpr std::array kMutants{
     Mutant{.name = "shared_limit_not_told",
            .rule = "N-16",
            .description = "SRQ_LIMIT_REACHED is not raised.",
-           .cases = "n/shared-queue-limit-above rnr/shared-limit-again",
+           .cases = "n/shared-queue-limit-above rnr/shared-limit-again "
+                    "rnr/shared-limit-not-by-posting",
            .make_filter = make<HidesEvents<wire::EventType::SrqLimitReached>>},
     Mutant{.name = "access_error_not_told",
            .rule = "N-13",

@@ -1,4 +1,7 @@
 // Defects in what answers READs and atomics.
+#include <map>
+
+#include "conformance/mutants/blind.hpp"
 #include "conformance/mutants/groups.hpp"
 #include "conformance/mutants/psn_shift.hpp"
 #include "conformance/mutants/read_log.hpp"
@@ -48,6 +51,42 @@ class TailFromTheStart final : public QpFilter<ReadLog> {
     }
     void leaves(Qp& qp, Passage& passage) override {
         if (is_read_response(passage.packet)) qp.memory.answer(passage.packet.bth.psn);
+    }
+};
+
+struct OnlyResponses : Arrivals {
+    struct Response {
+        wire::Packet packet; // without its bytes
+        std::size_t length = 0;
+    };
+    std::map<std::uint32_t, Response> by_psn;
+};
+
+// N-23: of a READ that comes again the key is not looked at any more.
+class ReadsAgainByAnyKey final : public PlacesRequests<OnlyResponses> {
+  protected:
+    void requested(Qp& qp, Passage& passage, Arrivals::Place place) override {
+        const wire::Packet& packet = passage.packet;
+        const auto before = qp.memory.by_psn.find(packet.bth.psn.value());
+        if (place != Arrivals::Place::Behind || !is_read_request(packet) ||
+            before == qp.memory.by_psn.end()) {
+            return;
+        }
+        const auto& [response, length] = before->second;
+        const auto bytes = regions().anywhere(packet.reth.virtual_address, length);
+        if (packet.reth.dma_length != length || bytes.empty()) return;
+        wire::Packet answer = response;
+        answer.body = bytes;
+        passage.answers.push_back(answer);
+        passage.dropped = true;
+    }
+    void answered(Qp& qp, Passage& passage) override {
+        const wire::Packet& packet = passage.packet;
+        const bool only = packet.info().starts_message() && packet.info().ends_message();
+        if (!is_read_response(packet) || !only || packet.bth.pad != 0) return;
+        OnlyResponses::Response& kept = qp.memory.by_psn[packet.bth.psn.value()];
+        kept = {.packet = packet, .length = packet.body.size()};
+        kept.packet.body = {};
     }
 };
 
@@ -111,6 +150,12 @@ constexpr std::array kMutants{
            .checks = engine::kStandardChecks.with(DuplicateCheck::WithinRead,
                                                   within_read_or_from_its_start),
            .make_filter = make<TailFromTheStart>},
+    Mutant{.name = "key_of_a_duplicate_read_ignored",
+           .rule = "N-23",
+           .description = "A duplicate READ of one packet is answered whatever has become of its "
+                          "key.",
+           .cases = "rdr/duplicate-by-a-window-given-up rdr/duplicate-by-an-old-key-of-a-window",
+           .make_filter = make<ReadsAgainByAnyKey>},
     Mutant{.name = "duplicate_atomic_executed_again",
            .rule = "ATM-04",
            .passive = true,

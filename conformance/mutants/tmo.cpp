@@ -60,7 +60,7 @@ constexpr std::array kMutants{
            .passive = false,
            .description = "Without an answer a request is sent retry_cnt + 2 times before retry "
                           "exceeded.",
-           .cases = "tmo/dead-peer tmo/retry-exceeded",
+           .cases = "tmo/dead-peer tmo/only-progress-gives-retries-back tmo/retry-exceeded",
            .checks = engine::kStandardChecks.with(SendCheck::RetryLeft, one_more)},
     Mutant{.name = "gives_up_with_wrong_status",
            .rule = "TMO-03",
