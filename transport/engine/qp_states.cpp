@@ -130,9 +130,10 @@ std::expected<void, VerbError> modify(Device& device, Qp& qp, const QpAttributes
         qp.outbound.next_psn = qp.outbound.unacked_psn = qp.connection.initial_sq_psn;
         qp.outbound.credits = {.unlimited = !device.config.behaviour.obey_credits};
     }
-    qp.drain_pending = from == QpState::Rts && to == QpState::Sqd;
+    const bool begins_to_drain = from == QpState::Rts && to == QpState::Sqd;
+    qp.drain_pending = begins_to_drain || (qp.drain_pending && to == QpState::Sqd);
     const bool drains_all = device.config.behaviour.drain == Drain::Posted; // STA-06
-    if (qp.drain_pending && drains_all) qp.drain_works = qp.sends.size();
+    if (begins_to_drain && drains_all) qp.drain_works = qp.sends.size();
     if (to == QpState::Rts) qp.drain_works = 0;
     return {};
 }

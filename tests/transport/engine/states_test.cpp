@@ -136,6 +136,7 @@ TEST_CASE("states: SQD finishes what has begun, then says that it is drained",
     lab.receive(lab.ack(sq_psn + 1, 0));
     CHECK(lab.one().psn() == 2002);
     CHECK(lab.events().empty());
+    REQUIRE(lab.engine.modify_qp(lab.qp, {.min_rnr_timer = 5}, lab.now));
     lab.receive(lab.ack(sq_psn + 2, 1));
     CHECK(lab.sends().size() == 1);
     CHECK(lab.drain().empty());
