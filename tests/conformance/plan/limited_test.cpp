@@ -35,6 +35,7 @@ std::string_view word_of(const wire::OpcodeInfo& info) {
 }
 
 bool asks_for(const CaseResult& result, std::string_view lacking) {
+    if (result.id.starts_with("bth/opcodes-of-other-services")) return false; // no QP takes them
     return std::ranges::any_of(result.packets, [&](const RecordedPacket& packet) {
         if (packet.from != Side::Tester) return false;
         const auto frame = wire::parse_frame(packet.frame);
