@@ -3,6 +3,7 @@
 
 #include <sstream>
 
+#include "conformance/plan/own_case.hpp"
 #include "conformance/plan/profile.hpp"
 #include "tests/conformance/plan/playing.hpp"
 #include "tests/text.hpp"
@@ -25,8 +26,9 @@ std::string error_of(std::string_view text) {
 // Whether this line of its case is one that can have the entry's kind of finding.
 void check_can_fail(const Deviation& entry, std::uint32_t number) {
     const std::string name = entry.case_id.substr(0, entry.case_id.find('['));
-    std::istringstream script(
-        house::read_text(VERIROCE_SOURCE_DIR "/conformance/cases/" + name + ".roce"));
+    const auto* own = own_case(name);
+    REQUIRE(own != nullptr);
+    std::istringstream script{std::string(own->text)};
     std::string line;
     for (std::uint32_t i = 0; i < number; ++i)
         std::getline(script, line);
@@ -123,6 +125,19 @@ TEST_CASE("profile: every file that is shipped can be read", "[plan]") {
         CHECK(profile.has_value());
     }
     CHECK(files >= 2);
+}
+
+TEST_CASE("profile: a case of the data sheet is one of the program's own", "[plan]") {
+    const std::string head = "profile: d\ndeviations:\n  - case: ";
+    const std::string tail = "\n    reason: r\n    kind: missing\n    line: ";
+    const auto profile = parse_profile("p.yaml", head + "sheet/retry-count[retry_cnt=7]" + tail +
+                                                     "'dut post SEND id=1'\n");
+    INFO((profile ? std::string() : profile.error()));
+    REQUIRE(profile.has_value());
+    CHECK(profile->deviations.front().lines.size() == 1);
+    const auto wrong = parse_profile("p.yaml", head + "sheet/retry-cuont\n    reason: r\n");
+    REQUIRE_FALSE(wrong.has_value());
+    CHECK(wrong.error().ends_with("did you mean 'sheet/retry-count'?\n"));
 }
 
 TEST_CASE("profile: a line is found by its text, wherever it moves", "[plan]") {
