@@ -281,7 +281,7 @@ constexpr std::array kMutants{
            .passive = true,
            .description = "An ACK behind a READ whose response was lost completes the READ with "
                           "zeros in its buffer; it is never asked for again.",
-           .cases = "req/implied-nak req/read-overtaken",
+           .cases = "req/implied-nak req/read-overtaken req/reads-in-turn",
            .make_filter = make<AnswersReads<is_ack>>},
     Mutant{.name = "nak_completes_an_unanswered_read",
            .rule = "N-11",

@@ -790,6 +790,7 @@ constexpr std::array kMutants{
            .rule = "REQ-01",
            .description = "A UC QP that comes from SQE to RTS begins again with the send PSN that "
                           "it was set up with.",
+           .cases = "ext/unreliable-after-its-own-fault",
            .make_filter = make<RestartsPsns>},
     Mutant{.name = "ack_over_psn_wrap_taken_for_old",
            .rule = "REQ-03",

@@ -727,6 +727,7 @@ constexpr std::array kMutants{
     Mutant{.name = "receive_posted_in_err_is_lost",
            .rule = "STA-07",
            .description = "A receive that is posted to a QP in ERR is taken and never flushed.",
+           .cases = "sta/chain-posted-in-error",
            .make_filter = make<LateReceiveStays>},
 };
 static_assert(kMutants.size() == 28);

@@ -752,7 +752,7 @@ constexpr std::array kMutants{
            .description =
                "The last response of a READ may be up to three bytes too short within its "
                "last word, and the READ succeeds.",
-           .cases = "req/response-short-by-bytes",
+           .cases = "req/last-response-short req/response-short-by-bytes",
            .checks = kStandardChecks.with(ResponseCheck::ReadLength, length_in_words)},
 
     Mutant{.name = "address_handle_by_destination",

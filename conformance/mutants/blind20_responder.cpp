@@ -804,6 +804,8 @@ constexpr std::array kMutants{
            .level = "MUST",
            .description = "The LOC_LEN_ERR of a receive carries the wr_id of the receive that "
                           "completed before on this QP.",
+           .cases = "len/empty-receive-in-turn len/shorter-receives-in-turn "
+                    "len/shorter-shared-receives-in-turn",
            .make_filter = make<ErrorHasFormerId>},
     Mutant{.name = "ud_room_without_grh",
            .rule = "EXT-05",

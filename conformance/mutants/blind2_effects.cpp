@@ -202,6 +202,7 @@ constexpr std::array kMutants{
     Mutant{.name = "unsignaled_failure_not_told",
            .rule = "REQ-16",
            .description = "A request that asked for no completion and fails has none.",
+           .cases = "tmo/unsignaled-retry-exceeded",
            .make_filter = make<UnsignaledFailsInSilence>},
     Mutant{.name = "srq_limit_not_reached_by_writes",
            .rule = "N-16",

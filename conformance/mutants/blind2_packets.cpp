@@ -306,7 +306,7 @@ constexpr std::array kMutants{
     Mutant{.name = "inline_of_odd_length_cut",
            .rule = "LEN-10",
            .description = "The last byte of inline data of an odd length is not sent.",
-           .cases = "req/inline-odd req/inline-sent-again",
+           .cases = "req/inline-in-turn req/inline-odd req/inline-sent-again",
            .make_filter = make<CutsOddInline>},
     Mutant{.name = "cnp_has_running_psn",
            .rule = "CNP-02",

@@ -319,6 +319,7 @@ constexpr std::array kMutants{
     Mutant{.name = "rnr_timer_code_of_four_bits",
            .rule = "RNR-08",
            .description = "The requester waits for the lower four bits of the timer code.",
+           .cases = "rnr/modified-in-the-wait",
            .make_filter = make<EditsInbound<timer_code_of_four_bits>>},
     Mutant{.name = "old_ack_ends_rnr_wait",
            .rule = "RNR-08",

@@ -284,7 +284,7 @@ constexpr std::array kMutants{
     Mutant{.name = "v4_source_compared_by_network",
            .rule = "ENC-14",
            .description = "Of an IPv4 source address the last byte is not compared.",
-           .cases = "enc/strangers-before-rts",
+           .cases = "enc/source-address-unreliable enc/strangers-before-rts",
            .checks = kStandardChecks.with(PacketCheck::SourceAddress, source_network_is_enough)},
     Mutant{.name = "key_zero_opens_all",
            .rule = "BTH-07",

@@ -523,6 +523,7 @@ constexpr std::array kMutants{
     Mutant{.name = "local_work_takes_psn",
            .rule = "REQ-01",
            .description = "A bind or a local invalidate takes a PSN, which no packet has.",
+           .cases = "ext/unreliable-local-work",
            .make_filter = make<LocalWorkTakesPsn>},
     Mutant{.name = "inline_behind_first_block_zero",
            .rule = "LEN-10",

@@ -280,7 +280,7 @@ constexpr std::array kSecond{
     Mutant{.name = "atomics_beyond_the_read_limit",
            .rule = "REQ-27",
            .description = "max_rd_atomic limits READs, and no atomics.",
-           .cases = "req/outstanding-atomics",
+           .cases = "req/answered-atomic-again req/outstanding-atomics",
            .checks = kStandardChecks.with(SendCheck::RdAtomic, atomics_are_not_counted)},
     Mutant{.name = "windows_are_always_writable",
            .rule = "KEY-09",

@@ -92,13 +92,13 @@ constexpr std::array kMutants{
            .rule = "N-25",
            .description = "SQ_DRAINED is not raised.",
            .cases = "sta/drained-after-a-read sta/drained-after-a-write "
-                    "sta/drained-not-before-the-answer",
+                    "sta/drained-behind-unsignaled sta/drained-not-before-the-answer",
            .make_filter = make<HidesEvents<wire::EventType::SqDrained>>},
     Mutant{.name = "shared_limit_not_told",
            .rule = "N-16",
            .description = "SRQ_LIMIT_REACHED is not raised.",
-           .cases = "n/shared-queue-limit-above rnr/shared-limit-again "
-                    "rnr/shared-limit-not-by-posting",
+           .cases = "n/shared-queue-limit-above n/shared-queue-limit-of-one "
+                    "rnr/shared-limit-again rnr/shared-limit-not-by-posting",
            .make_filter = make<HidesEvents<wire::EventType::SrqLimitReached>>},
     Mutant{.name = "access_error_not_told",
            .rule = "N-13",

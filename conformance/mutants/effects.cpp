@@ -168,7 +168,8 @@ constexpr std::array kMutants{
     Mutant{.name = "key_not_invalidated",
            .rule = "KEY-11",
            .description = "SEND with invalidate delivers its data and revokes no key.",
-           .cases = "key/send-with-invalidate key/window-invalidated-by-a-long-send",
+           .cases = "key/invalidate-of-a-window-of-type-1 key/send-with-invalidate "
+                    "key/window-invalidated-by-a-long-send",
            .make_filter = make<KeepsKeys>},
     Mutant{.name = "addition_of_the_low_half",
            .rule = "ATM-08",

@@ -71,7 +71,7 @@ constexpr std::array kMutants{
     Mutant{.name = "ack_request_never_set",
            .rule = "BTH-18",
            .description = "Requests leave with AckReq 0.",
-           .cases = "len/gathered",
+           .cases = "len/gathered req/asks-before-local-work",
            .make_filter = make<EditsOutbound<no_ack_request>>},
     Mutant{.name = "resent_read_asks_for_too_much",
            .rule = "REQ-10",

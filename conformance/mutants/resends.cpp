@@ -480,7 +480,8 @@ constexpr std::array kMutants{
     Mutant{.name = "last_with_imm_loses_imm",
            .rule = "REQ-34",
            .description = "The LAST WITH IMMEDIATE of a message leaves as a plain LAST.",
-           .cases = "req/long-send-immediate req/long-write-immediate",
+           .cases = "req/immediates-that-wait-together req/long-send-immediate "
+                    "req/long-write-immediate",
            .make_filter = make<EditsOutbound<without_immediate>>},
     Mutant{.name = "resent_last_loses_imm",
            .rule = "REQ-31",
@@ -599,7 +600,7 @@ constexpr std::array kMutants{
     Mutant{.name = "surplus_response_taken_for_the_next",
            .rule = "N-38",
            .description = "A READ response that comes again is taken for that of the next READ.",
-           .cases = "req/surplus-response",
+           .cases = "req/answered-read-again req/surplus-response",
            .make_filter = make<TakesSurplus>},
     Mutant{.name = "short_read_response_succeeds",
            .rule = "REQ-21",
@@ -610,7 +611,8 @@ constexpr std::array kMutants{
     Mutant{.name = "reserved_syndrome_taken_for_an_ack",
            .rule = "REQ-17",
            .description = "A response with the reserved syndrome type is taken for an ACK.",
-           .cases = "req/every-reserved-syndrome req/reserved-syndrome",
+           .cases = "req/every-reserved-syndrome req/reserved-syndrome "
+                    "req/reserved-syndrome-behind-others",
            .make_filter = make<EditsInbound<reserved_syndrome_as_ack>>},
     Mutant{.name = "read_response_acknowledges_a_send",
            .rule = "REQ-24",

@@ -56,6 +56,26 @@ class SurvivesAccessFaults final : public QpFilter<PlainRequests> {
     }
 };
 
+// STA-09: it is taken for what leads there, and the QP is reset.
+class InitFromErrAccepted final : public engine::SurfaceFilter {
+  public:
+    void qp_changed(const engine::QpReport& report) override {
+        if (report.state == engine::QpState::Err)
+            failed_.insert(report.qpn);
+        else
+            failed_.erase(report.qpn);
+    }
+    void qp_destroyed(wire::Qpn qpn) override { failed_.erase(qpn); }
+    void modifying(wire::Qpn qpn, engine::QpAttributes& attributes) override {
+        if (attributes.state != engine::QpState::Init || !failed_.contains(qpn)) return;
+        attributes = {};
+        attributes.state = engine::QpState::Reset;
+    }
+
+  private:
+    std::set<wire::Qpn> failed_;
+};
+
 class AnswersBeforeRtr final : public engine::SurfaceFilter {
   public:
     void qp_changed(const engine::QpReport& report) override {
@@ -186,6 +206,11 @@ constexpr std::array kMutants{
            .description = "A SEND that is posted in RTR leaves with the next answer.",
            .cases = "sta/ready-to-receive",
            .make_filter = make<SendsInRtr>},
+    Mutant{.name = "init_accepted_in_error",
+           .rule = "STA-09",
+           .description = "The transition from ERR to INIT is accepted: the QP is reset.",
+           .cases = "sta/error-leads-to-reset",
+           .make_filter = make<InitFromErrAccepted>},
     Mutant{.name = "retries_of_first_connection",
            .rule = "STA-10",
            .description = "After RESET a QP keeps retry_cnt and rnr_retry of its first connection.",

@@ -46,7 +46,8 @@ constexpr std::array kMutants{
            .rule = "TMO-01",
            .passive = true,
            .description = "The ACK timer runs half as long as it was set to.",
-           .cases = "n/reply-in-time tmo/interval tmo/interval-from-the-last tmo/progress",
+           .cases = "n/reply-in-time tmo/interval tmo/interval-from-the-last tmo/progress "
+                    "tmo/restarted-by-a-nak",
            .behaviour = {.timeout_sixteenths = 8}},
     Mutant{.name = "one_transmission_too_few",
            .rule = "TMO-03",
