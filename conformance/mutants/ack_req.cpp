@@ -336,7 +336,7 @@ constexpr std::array kMutants{
            .rule = "REQ-16",
            .description = "NAKs and RNR NAKs are taken for ACKs of the same PSN.",
            .cases = "n/armed-for-a-failed-send req/nak-invalid-request req/nak-remote-access "
-                    "req/nak-remote-operational req/reserved-nak",
+                    "req/nak-remote-operational req/reserved-nak rnr/timer-rests-in-the-wait",
            .make_filter = make<EditsInbound<nak_as_ack>>},
     Mutant{.name = "acknowledge_read_one_psn_too_low",
            .rule = "REQ-03",

@@ -498,6 +498,7 @@ constexpr std::array kMutants{
     Mutant{.name = "timeout_of_first_qp",
            .rule = "TMO-01",
            .description = "All QPs have the ACK timeout of the QP that was connected first.",
+           .cases = "tmo/shorter-in-the-next-life",
            .make_filter = make<OfFirstQp<&engine::QpAttributes::timeout>>},
     Mutant{.name = "timeout_change_in_sqd_ignored",
            .rule = "N-25",

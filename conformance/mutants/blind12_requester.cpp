@@ -874,7 +874,7 @@ constexpr std::array kMutants{
            .level = "SHOULD",
            .description = "A BIND_MW of a range that goes on behind its region succeeds, and the "
                           "window ends with the region.",
-           .cases = "key/bind-beyond-region",
+           .cases = "key/bind-beyond-an-odd-end key/bind-beyond-region",
            .make_filter = make<BindCutToRegion>},
     Mutant{.name = "upper_half_of_transaction_lost",
            .rule = "N-30",

@@ -802,6 +802,7 @@ constexpr std::array kMutants{
     Mutant{.name = "unsignaled_atomic_is_reported",
            .rule = "REQ-03",
            .description = "An atomic that was posted unsignaled has a completion all the same.",
+           .cases = "atm/unsignaled",
            .make_filter = make<AtomicsAlwaysReported>},
     Mutant{.name = "inline_bytes_read_when_sent",
            .rule = "REQ-31",
@@ -817,7 +818,7 @@ constexpr std::array kMutants{
            .rule = "STA-10",
            .description = "A QP that is connected again after RESET cuts its messages by the path "
                           "MTU of its first connection.",
-           .cases = "sta/other-mtu-after-reset",
+           .cases = "req/reads-after-another-mtu sta/other-mtu-after-reset",
            .make_filter = make<MtuOutlivesReset>},
     Mutant{.name = "reads_keep_dscp_from_before_sqd",
            .rule = "CA17-4",

@@ -731,6 +731,7 @@ constexpr std::array kMutants{
            .description = "A piece of a receive that begins where the piece before ends is looked "
                           "up by that one's lkey: a SEND that reaches it is NAKed 0x63 if the two "
                           "are of different regions.",
+           .cases = "req/pieces-of-adjacent-regions",
            .make_filter = make<KeyOfPieceBefore>},
     Mutant{.name = "srq_receive_in_domain_of_qp",
            .rule = "KEY-12",

@@ -730,6 +730,7 @@ constexpr std::array kMutants{
     Mutant{.name = "pad_of_a_read_written_behind_it",
            .rule = "REQ-22",
            .description = "The pad bytes of a READ response are written behind its data.",
+           .cases = "req/read-pad-not-written",
            .make_filter = make<WritesPadBehindRead>},
     Mutant{.name = "lkey_variant_not_compared_by_sends",
            .rule = "N-22",

@@ -367,6 +367,7 @@ constexpr std::array kMutants{
            .rule = "REQ-34",
            .description = "A receive without immediate data completes with that of the one "
                           "before.",
+           .cases = "n/immediate-of-a-former-lap",
            .make_filter = make<ImmediateStays>},
     Mutant{.name = "too_long_send_names_next_receive",
            .rule = "KEY-14",

@@ -431,6 +431,7 @@ constexpr std::array kMutants{
     Mutant{.name = "pad_must_fit_receive",
            .rule = "LEN-06",
            .description = "A SEND is refused if it fits its receive, but not with its pad.",
+           .cases = "len/hundred-receives",
            .checks = kStandardChecks.with(RequestCheck::ReceiveRoom, room_for_pad)},
     Mutant{.name = "receive_without_pieces_refused",
            .rule = "LEN-09",

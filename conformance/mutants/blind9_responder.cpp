@@ -475,6 +475,7 @@ constexpr std::array kMutants{
     Mutant{.name = "length_of_send_last_not_checked",
            .rule = "LEN-02",
            .description = "A SEND LAST of any length is accepted.",
+           .cases = "len/empty-last-with-immediate",
            .checks = kStandardChecks.with(RequestCheck::PayloadLength, send_last_of_any_length)},
     Mutant{.name = "read_inside_send_answered",
            .rule = "OPC-04",

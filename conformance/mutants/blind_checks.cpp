@@ -268,6 +268,7 @@ constexpr std::array kFirst{
            .rule = "LEN-06",
            .description = "A SEND that fits into a receive of several pieces, but not into the "
                           "first of them, is refused.",
+           .cases = "len/shared-receives-of-other-pieces",
            .checks = kStandardChecks.with(RequestCheck::ReceiveRoom, room_of_the_first_piece)},
     Mutant{.name = "write_only_length_in_sixteen_bits",
            .rule = "LEN-04",

@@ -339,6 +339,7 @@ constexpr std::array kFirst{
     Mutant{.name = "timeout_at_most_sixteen",
            .rule = "TMO-01",
            .description = "A timeout above 16 acts as 16.",
+           .cases = "tmo/long-timeouts tmo/read-restarts-the-timer",
            .make_filter = make<KeepsTimeout<at_most_sixteen>>},
 };
 

@@ -67,15 +67,15 @@ constexpr std::array kMutants{
            .rule = "STA-07",
            .description = "Work requests that are flushed complete without a completion.",
            .cases = "bth/solicited-error sta/again-and-again sta/local-error "
-                    "sta/partly-acknowledged-flushed sta/send-queue-flushed",
+                    "sta/partly-acknowledged-flushed sta/partly-answered-read-flushed "
+                    "sta/send-queue-flushed",
            .make_filter = make<HidesFlushedWork>},
     Mutant{.name = "receive_ids_swapped",
            .rule = "N-21",
            .description = "Receives complete with the id of their neighbour: 2 and 3 are swapped, "
                           "4 and 5, and so on.",
-           .cases =
-               "ext/datagram-lengths load/back-to-back n/receives-in-order n/shared-completions "
-               "n/wide-ids sta/send-queue-drain",
+           .cases = "bth/armed-before-it-was-told ext/datagram-lengths load/back-to-back "
+                    "n/receives-in-order n/shared-completions n/wide-ids sta/send-queue-drain",
            .make_filter = make<SwapsReceiveIds>},
     Mutant{.name = "every_second_success_not_reported",
            .rule = "REQ-03",

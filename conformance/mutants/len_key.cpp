@@ -77,7 +77,7 @@ constexpr std::array kMutants{
            .description = "An unknown R_Key gets NAK Invalid Request instead of Remote Access.",
            .cases = "ext/atomic-write-keys key/deregistered key/other-key-writes "
                     "key/region-lost-inside-a-write key/send-with-invalidate key/unknown-rkey "
-                    "key/window-bound-to-nothing key/window-invalidated",
+                    "key/window-bound-to-nothing key/window-destroyed key/window-invalidated",
            .checks = engine::kStandardChecks
                          .with(RequestCheck::KeyKnown, as_invalid_request<right::key_known>)
                          .with(RequestCheck::KeyVariant, as_invalid_request<right::key_variant>)},

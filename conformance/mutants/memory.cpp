@@ -226,7 +226,8 @@ constexpr std::array kMutants{
     Mutant{.name = "send_tells_its_last_packet",
            .rule = "N-21",
            .description = "The byte length of a receive is that of the SEND's last packet.",
-           .cases = "ack/inside-a-message ext/unreliable-lengths key/scattered",
+           .cases = "ack/inside-a-message ext/unreliable-lengths key/scattered "
+                    "rsp/posted-inside-a-message",
            .make_filter = make<EditsCompletions<length_of_the_last_packet>>},
     Mutant{.name = "write_with_immediate_told_as_receive",
            .rule = "N-15",
@@ -241,7 +242,8 @@ constexpr std::array kMutants{
     Mutant{.name = "flushed_receives_not_reported",
            .rule = "STA-07",
            .description = "Receives that are flushed complete without a completion.",
-           .cases = "bth/pad-in-first sta/receives-of-init-flushed",
+           .cases = "bth/pad-in-first sta/last-receive-of-an-own-queue "
+                    "sta/receives-of-init-flushed",
            .make_filter = make<HidesFlushedReceives>},
 };
 

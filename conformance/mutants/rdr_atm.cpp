@@ -146,7 +146,7 @@ constexpr std::array kMutants{
            .description =
                "A READ for the tail of an earlier one is answered from the first byte of "
                "the original: right PSNs, wrong data.",
-           .cases = "rdr/tail rdr/tail-from-each-packet",
+           .cases = "rdr/repeated-long-read rdr/tail rdr/tail-from-each-packet",
            .checks = engine::kStandardChecks.with(DuplicateCheck::WithinRead,
                                                   within_read_or_from_its_start),
            .make_filter = make<TailFromTheStart>},

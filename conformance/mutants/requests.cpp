@@ -62,6 +62,20 @@ void reserved_set(wire::Packet& packet) {
     packet.bth.reserved7 = 1;
 }
 
+// EXT-05: what is too long for a datagram is not seen.
+class DatagramLengthOf16Bits final : public engine::SurfaceFilter {
+  public:
+    void posting_send(wire::Qpn /*qpn*/, engine::SendRequest& request) override {
+        if (!request.ud || request.sges.size() != 1) return;
+        piece_ = request.sges.front();
+        piece_.length &= 0xFFFF;
+        request.sges = std::span(&piece_, 1);
+    }
+
+  private:
+    engine::Sge piece_;
+};
+
 constexpr std::array kMutants{
     Mutant{.name = "every_request_sent_solicited",
            .rule = "BTH-14",
@@ -90,6 +104,11 @@ constexpr std::array kMutants{
            .description = "WRITEs of several packets announce one byte more than they bring.",
            .cases = "len/gathered req/every-pair req/every-write-length",
            .make_filter = make<EditsOutbound<one_byte_more>>},
+    Mutant{.name = "datagram_length_of_16_bits",
+           .rule = "EXT-05",
+           .description = "A datagram of 64 KiB and more leaves with what is above 64 KiB.",
+           .cases = "ext/datagram-longer-than-64k",
+           .make_filter = make<DatagramLengthOf16Bits>},
     Mutant{.name = "reserved_bits_sent",
            .rule = "BTH-16",
            .description = "Packets leave with a reserved bit of the BTH set.",
