@@ -481,6 +481,8 @@ void Shadow::answered(const Call& call) {
         if (Region* region = memory_.find(gone->mr)) {
             region->gone = true;
             memory_.settle_again(region->rkey); // N-23: it opens nothing any more
+            // What was not visible yet cannot be looked at again.
+            std::erase_if(unseen_, [&](const Unseen& one) { return one.mr == gone->mr; });
         }
     } else if (const auto* window = std::get_if<dut::MwAllocated>(&**call.answer)) {
         memory_.unsettle(window->rkey);

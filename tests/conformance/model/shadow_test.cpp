@@ -110,6 +110,9 @@ TEST_CASE("shadow: what may only be late is told as such", "[model][ACK-05][N-21
     OwnerScene late = write_acknowledged();
     late.reads(OwnerScene::with());
     CHECK(may_come(late));
+    OwnerScene gone = late;
+    gone.call(dut::MrDeregister{.mr = OwnerScene::region}, dut::Done{});
+    CHECK(gone.found() == "");
     OwnerScene beside = write_acknowledged();
     beside.reads(OwnerScene::with(200, OwnerScene::data(1)));
     CHECK_FALSE(may_come(beside));
