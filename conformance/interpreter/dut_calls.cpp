@@ -28,8 +28,10 @@ struct DemandOf {
         const auto differs = [](const auto& value, std::int64_t usual) {
             return value && *value != usual;
         };
-        return to.state == engine::QpState::Sqd || to.path_mig_state || to.alt_address_vector ||
-               to.en_sqd_async_notify || differs(to.pkey_index, 0) ||
+        // From SQD, or from SQE, to which not every device moves a QP of its own faults.
+        const bool back = to.state == engine::QpState::Rts && !to.sq_psn;
+        return back || to.state == engine::QpState::Sqd || to.path_mig_state ||
+               to.alt_address_vector || to.en_sqd_async_notify || differs(to.pkey_index, 0) ||
                (to.path_mtu && *to.path_mtu != environment.path_mtu) ||
                differs(to.max_rd_atomic, usual_rd_atomic(max.rd_atomic)) ||
                differs(to.max_dest_rd_atomic, usual_rd_atomic(max.dest_rd_atomic)) ||
