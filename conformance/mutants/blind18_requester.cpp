@@ -944,7 +944,7 @@ constexpr std::array kMutants{
            .rule = "N-20",
            .description = "A READ's completion is shown after that of the SEND or WRITE behind "
                           "it, if one is on its way.",
-           .cases = "req/fence-behind-a-long-read",
+           .cases = "req/fence-behind-a-long-read req/fence-behind-a-read-and-more",
            .make_filter = make<ReadCompletesSecond>},
     Mutant{.name = "sqd_path_keeps_traffic_class",
            .rule = "N-25",

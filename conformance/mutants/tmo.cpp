@@ -54,7 +54,8 @@ constexpr std::array kMutants{
            .passive = false,
            .description = "Without an answer a request is sent retry_cnt times in all (once if "
                           "retry_cnt is 0).",
-           .cases = "tmo/dead-peer tmo/retries-reloaded tmo/retry-exceeded",
+           .cases = "tmo/dead-peer tmo/retries-reloaded tmo/retries-reloaded-inside-a-read "
+                    "tmo/retry-exceeded",
            .checks = engine::kStandardChecks.with(SendCheck::RetryLeft, one_less)},
     Mutant{.name = "one_transmission_too_many",
            .rule = "TMO-03",
