@@ -2,6 +2,7 @@
 // met or not, and what the result says of it.
 #include <catch2/catch.hpp>
 
+#include "conformance/interpreter/dut_calls.hpp"
 #include "conformance/interpreter/host_steps.hpp"
 #include "tests/conformance/interpreter/lines.hpp"
 #include "tests/conformance/plan/playing.hpp"
@@ -470,6 +471,16 @@ TEST_CASE("host steps: each of several QPs has its name, and a refusal its reaso
     CHECK(has_step(steps, "0 b recv id=1"));
     CHECK(has_step(steps, "2 b done recv id=1 status=SUCCESS len=64 opcode=RECV"));
     CHECK(has_step(steps, "2 modify state=RTS: refused, EINVAL"));
+}
+
+TEST_CASE("dut calls: a device may refuse to go back to RTS, not to go there", "[interpreter]") {
+    using interpreter::Demand;
+    const auto demand = [](dut::QpAttributes attributes) {
+        return interpreter::demand_of(dut::QpModify{.attributes = std::move(attributes)}, {});
+    };
+    CHECK(demand({.state = engine::QpState::Rts}) == Demand::Optional);
+    CHECK(demand({.state = engine::QpState::Rts, .sq_psn = wire::Psn{1}}) == Demand::Basic);
+    CHECK(demand({.state = engine::QpState::Rtr}) == Demand::Basic);
 }
 
 TEST_CASE("host steps: a case keeps the first thousand", "[interpreter]") {
