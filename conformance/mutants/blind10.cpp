@@ -6,6 +6,7 @@
 
 #include "conformance/mutants/blind.hpp"
 #include "conformance/mutants/groups.hpp"
+#include "conformance/mutants/other_transition.hpp"
 #include "dissector/wire/management.hpp"
 
 namespace veriroce::mutants::of_blind10 {
@@ -796,24 +797,6 @@ class AtomicTellsLengthOfRead final : public SurfaceFilter {
     std::map<engine::QpId, std::uint32_t> lengths_; // of the newest READ
 };
 
-class RtrFromRtsAccepted final : public SurfaceFilter {
-  public:
-    void qp_changed(const engine::QpReport& report) override {
-        states_.insert_or_assign(report.qpn, report.state);
-    }
-    void qp_destroyed(wire::Qpn qpn) override { states_.erase(qpn); }
-    void modifying(wire::Qpn qpn, engine::QpAttributes& attributes) override {
-        const auto state = states_.find(qpn);
-        const bool ready = state != states_.end() && state->second == QpState::Rts;
-        if (!ready || attributes.state != QpState::Rtr) return;
-        attributes = {};
-        attributes.state = QpState::Rts;
-    }
-
-  private:
-    std::map<wire::Qpn, QpState> states_;
-};
-
 class FailureToldAsSqe final : public SurfaceFilter {
   public:
     void posting_send(wire::Qpn qpn, engine::SendRequest& request) override {
@@ -1182,7 +1165,7 @@ constexpr std::array kMutants{
            .rule = "STA-09",
            .description = "The transition from RTS to RTR is accepted, and does nothing.",
            .cases = "sta/refused-changes-change-nothing",
-           .make_filter = make<RtrFromRtsAccepted>},
+           .make_filter = make<OtherTransition<QpState::Rts, QpState::Rtr, QpState::Rts>>},
     Mutant{.name = "failed_request_told_as_sqe",
            .rule = "STA-08",
            .description = "An RC QP whose request has failed is reported as SQE.",

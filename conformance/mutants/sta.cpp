@@ -6,11 +6,13 @@
 #include <utility>
 
 #include "conformance/mutants/groups.hpp"
+#include "conformance/mutants/other_transition.hpp"
 #include "conformance/mutants/qp_filter.hpp"
 
 namespace veriroce::mutants::of_sta {
 namespace {
 
+using engine::QpState;
 using engine::RequestCheck;
 using engine::RequestVerdict;
 using engine::RequestView;
@@ -54,26 +56,6 @@ class SurvivesAccessFaults final : public QpFilter<PlainRequests> {
         }
         passage.packet.aeth.syndrome = wire::Syndrome::nak(wire::NakCode::RemoteAccess);
     }
-};
-
-// STA-09: it is taken for what leads there, and the QP is reset.
-class InitFromErrAccepted final : public engine::SurfaceFilter {
-  public:
-    void qp_changed(const engine::QpReport& report) override {
-        if (report.state == engine::QpState::Err)
-            failed_.insert(report.qpn);
-        else
-            failed_.erase(report.qpn);
-    }
-    void qp_destroyed(wire::Qpn qpn) override { failed_.erase(qpn); }
-    void modifying(wire::Qpn qpn, engine::QpAttributes& attributes) override {
-        if (attributes.state != engine::QpState::Init || !failed_.contains(qpn)) return;
-        attributes = {};
-        attributes.state = engine::QpState::Reset;
-    }
-
-  private:
-    std::set<wire::Qpn> failed_;
 };
 
 class AnswersBeforeRtr final : public engine::SurfaceFilter {
@@ -210,7 +192,7 @@ constexpr std::array kMutants{
            .rule = "STA-09",
            .description = "The transition from ERR to INIT is accepted: the QP is reset.",
            .cases = "sta/error-leads-to-reset",
-           .make_filter = make<InitFromErrAccepted>},
+           .make_filter = make<OtherTransition<QpState::Err, QpState::Init, QpState::Reset>>},
     Mutant{.name = "retries_of_first_connection",
            .rule = "STA-10",
            .description = "After RESET a QP keeps retry_cnt and rnr_retry of its first connection.",
