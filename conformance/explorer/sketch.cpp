@@ -260,6 +260,8 @@ void Sketch::choose_rare_features(std::uint64_t seed) {
     features_.addresses = rare.one_in(4) && reach_.second_address;
     features_.borders = rare.one_in(3) && reach_.chosen_addresses;
     border_seed_ = rare.next();
+    features_.small_queues = rare.one_in(2) && !features_.bursts && !features_.volume;
+    depth_seed_ = rare.next();
 }
 
 std::uint32_t Sketch::some_mtu() {
@@ -553,8 +555,13 @@ std::string Sketch::qp_lines() const {
     if (vlan_) text += fmt::format(" vlan={}.{}", *vlan_, priority_);
     text += "\n";
     if (features_.addresses) text += "tester address x\n";
+    constexpr std::array<std::uint64_t, 6> depths{5, 6, 8, 8, 9, 16};
+    sim::Random depth(depth_seed_);
     for (std::size_t i = 0; i < qps_.size(); ++i) {
         const Qp& qp = qps_[i];
+        if (features_.small_queues)
+            text += fmt::format("qp     {}send_wr={} recv_wr={}\n", of(qp), depth.pick(depths),
+                                depth.pick(depths));
         const std::string psn = features_.wrap ? fmt::format(" psn={}", qp.dut_first) : "";
         const std::string timer =
             is_reliable(qp.talk) ? fmt::format(" timeout={}", timeout_) : std::string{};
@@ -597,7 +604,8 @@ std::string Sketch::region_lines() const {
     };
     std::string text;
     const bool shared = std::ranges::any_of(qps_, &Qp::shared);
-    if (shared) text += fmt::format("dut    srq q depth=128{}\n", shared_limit_);
+    const int shared_depth = features_.small_queues ? 12 : 128;
+    if (shared) text += fmt::format("dut    srq q depth={}{}\n", shared_depth, shared_limit_);
     if (features_.together) text += "dut    cq all depth=2048\n";
     for (const Qp& qp : qps_) {
         if (qp.notices) text += fmt::format("dut    cq {} depth=512\n", queue_of(qp));
