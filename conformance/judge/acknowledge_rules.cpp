@@ -98,11 +98,15 @@ void judge_going_back(const Context& context) {
 
 // Whether the requester must wait out this RNR NAK. Behind an unanswered READ or atomic it
 // counts as an implied NAK (RNR-12), and one with a wrong UDP checksum may be dropped (ENC-06). A
-// resend under way that has not come to the refused request yet may go on.
+// resend under way that has not come to the refused request yet may go on, and one that a sequence
+// NAK asked for before may have begun.
 bool must_wait(const Context& context) {
     if (context.packet.integrity != flow::Integrity::Good) return false;
     const Notes& notes = *context.notes;
     if (notes.in_resend && wire::distance(notes.repeat->psn, context.packet.psn()) > 0)
+        return false;
+    if (notes.at_port && notes.at_port->resume &&
+        wire::distance(notes.at_port->resume->psn, context.packet.psn()) >= 0)
         return false;
     const flow::Stream& stream = context.stream();
     const auto refused = stream.index_of(context.packet.psn());

@@ -163,6 +163,16 @@ TEST_CASE("judge RNR-08: a resend under way may go on through the refused reques
     CHECK(then({refused, send(101), send(102)}) == kNothing);
     CHECK(then({send(101), refused, send(101)}) == certain("RNR-08"));
     CHECK(then({send(101), send(102), refused, send(101)}) == certain("RNR-08"));
+    // Nor need one that has not begun be called back.
+    const auto nak = wire.nak(101, 1, wire::NakCode::PsnSequence);
+    const auto refusals = [&](std::vector<flow::Packet> packets) {
+        packets.insert(packets.begin(), {send(100), send(101), send(102)});
+        return judged(at_requester, packets);
+    };
+    CHECK(refusals({nak, refused, send(101), send(102)}) == kNothing);
+    CHECK(refusals({nak, send(101), refused, send(101)}) == certain("RNR-08"));
+    CHECK(refusals({refused, nak, send(101)}) == kNothing);
+    CHECK(refusals({refused, send(101)}) == certain("RNR-08"));
 }
 
 // RNR-12: the first response may have come while another one was missing, and was dropped.
