@@ -33,6 +33,14 @@ std::string seconds(wire::Duration time) {
     return fmt::format("{:.1f} s", std::chrono::duration<double>(time).count());
 }
 
+// ", 100 Gb/s"; empty if nobody knows it.
+std::string speed_text(const testbed::DeviceFacts& device) {
+    const auto found = device.limits.find("speed_mbps");
+    return found == device.limits.end()
+               ? ""
+               : fmt::format(", {:g} Gb/s", static_cast<double>(found->second) / 1000);
+}
+
 json::array facts(const plan::RunResults& results) {
     json::array all;
     const auto add = [&all](std::string_view name, const std::string& value) {
@@ -40,10 +48,11 @@ json::array facts(const plan::RunResults& results) {
     };
     add("Device", results.run.dut);
     add("Its host", results.run.dut_host);
-    add("Link", results.run.link);
+    add("Link", results.run.link + speed_text(results.run.device));
     add("Profile", results.run.profile);
     add("Seed", std::to_string(results.run.seed));
     add("Tester", results.run.host);
+    add("Program", results.run.program);
     add("Started", results.timing.started);
     add("Took", seconds(results.timing.wall));
     return all;

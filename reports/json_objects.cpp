@@ -33,6 +33,7 @@ json::object packet_object(const CaseResult& result, std::size_t place) {
         {"from", packet.from == interpreter::Side::Tester ? "tester" : "dut"},
         {"text", text(packet.script)},
         {"remarks", strings(remarks_of(result, place))},
+        {"line", packet.line == 0 ? json::value() : json::value(packet.line)},
         {"bytes", packet.frame.size()},
         {"on_wire", packet.on_wire},
         {"timing", json::object{{"earliest_ns", (packet.at.earliest - origin).count()},
@@ -44,6 +45,18 @@ json::array packets_array(const CaseResult& result) {
     json::array array;
     for (std::size_t i = 0; i < result.packets.size(); ++i)
         array.emplace_back(packet_object(result, i));
+    return array;
+}
+
+json::array qps_array(const CaseResult& result) {
+    json::array array;
+    for (const interpreter::RecordedQp& qp : result.qps) {
+        array.emplace_back(json::object{{"name", text(qp.name)},
+                                        {"tester_qpn", qp.tester.value},
+                                        {"dut_qpn", qp.dut.value},
+                                        {"tester_first_psn", qp.tester_psn.value()},
+                                        {"dut_first_psn", qp.dut_psn.value()}});
+    }
     return array;
 }
 
@@ -174,6 +187,7 @@ json::object case_object(const CaseResult& result) {
         {"findings", findings_array(result)},
         {"plays", plays_value(result)},
         {"file", text(result.file)},
+        {"qps", qps_array(result)},
         {"packets", packets_array(result)},
         {"host", host_array(result)},
         {"violations", violations_array(result)},
@@ -186,7 +200,9 @@ json::object case_object(const CaseResult& result) {
 
 json::object run_object(const testbed::RunInfo& run) {
     return {
+        {"program", text(run.program)},
         {"seed", std::to_string(run.seed)},
+        {"mutant", text(run.mutant)},
         {"dut", text(run.dut)},
         {"device", device_object(run.device)},
         {"link", text(run.link)},

@@ -20,6 +20,7 @@ using interpreter::FindingKind;
 using interpreter::Verdict;
 
 constexpr std::uint64_t kLongestFrame = 1U << 16;
+constexpr std::uint64_t kMostLines = 1'000'000; // of a script
 
 struct Wrong {
     std::string text;
@@ -149,6 +150,7 @@ interpreter::RecordedPacket packet_of(const Members& from) {
     packet.remarks = from.texts("remarks");
     packet.frame.resize(from.count("bytes", kLongestFrame));
     packet.on_wire = from.flag("on_wire");
+    packet.line = static_cast<std::uint32_t>(from.count("line", kMostLines));
     const Members timing = from.object("timing");
     packet.at = {wire::Instant(wire::Duration(timing.number("earliest_ns"))),
                  wire::Instant(wire::Duration(timing.number("latest_ns")))};
@@ -160,6 +162,18 @@ interpreter::HostStep step_of(const Members& from) {
     return {.before = from.count("before", most),
             .at = wire::Instant(wire::Duration(from.object("timing").number("at_ns"))),
             .text = from.text("text")};
+}
+
+interpreter::RecordedQp qp_of(const Members& from) {
+    constexpr std::uint64_t most = (1U << 24) - 1;
+    const auto number = [&](std::string_view name) {
+        return static_cast<std::uint32_t>(from.count(name, most));
+    };
+    return {.name = from.text("name"),
+            .tester = wire::Qpn{number("tester_qpn")},
+            .dut = wire::Qpn{number("dut_qpn")},
+            .tester_psn = wire::Psn(number("tester_first_psn")),
+            .dut_psn = wire::Psn(number("dut_first_psn"))};
 }
 
 Finding finding_of(const Members& from, std::size_t packets) {
@@ -244,6 +258,7 @@ CaseResult case_of(const Members& from) {
     result.file = from.text_or_none("file");
     result.command = from.text_or_none("command");
     from.each("packets", [&](const Members& one) { result.packets.push_back(packet_of(one)); });
+    from.each("qps", [&](const Members& one) { result.qps.push_back(qp_of(one)); });
     from.each("host", [&](const Members& one) { result.host.push_back(step_of(one)); });
     from.each("findings", [&](const Members& one) {
         result.findings.push_back(finding_of(one, result.packets.size()));
@@ -282,6 +297,8 @@ testbed::DeviceFacts device_of(const Members& from) {
 
 testbed::RunInfo run_of(const Members& from) {
     testbed::RunInfo run;
+    run.program = from.text_or_none("program");
+    run.mutant = from.text_or_none("mutant");
     run.dut = from.text("dut");
     if (from.has("seed")) {
         const std::string seed = from.text("seed");

@@ -147,11 +147,39 @@ std::string_view state_name(ibv_port_state state) {
     return "NOP";
 }
 
+// Of a lane, by the codes of ibv_query_port; those of 8b/10b lanes are what their line carries.
+std::uint32_t lane_mbps(std::uint8_t speed) {
+    switch (speed) {
+    case 1: return 2'500;
+    case 2: return 5'000;
+    case 4:
+    case 8: return 10'000;
+    case 16: return 14'000;
+    case 32: return 25'000;
+    case 64: return 50'000;
+    case 128: return 100'000;
+    default: return 0;
+    }
+}
+
+std::uint32_t lanes_of(std::uint8_t width) {
+    switch (width) {
+    case 1: return 1;
+    case 2: return 4;
+    case 4: return 8;
+    case 8: return 12;
+    case 16: return 2;
+    default: return 0;
+    }
+}
+
 dut::Port describe_port(ibv_context& context, std::uint8_t number, const ibv_port_attr& from,
                         std::span<const ibv_gid_entry> gids) {
     dut::Port port{.port = number};
     port.mtu_active = mtu_of(from.active_mtu).value_or(wire::Mtu::B256);
     port.mtu_max = mtu_of(from.max_mtu).value_or(wire::Mtu::B256);
+    const std::uint32_t speed = lane_mbps(from.active_speed) * lanes_of(from.active_width);
+    if (speed != 0) port.speed_mbps = speed;
     port.state = std::string(state_name(from.state));
     port.link_layer = from.link_layer == IBV_LINK_LAYER_ETHERNET ? "Ethernet" : "InfiniBand";
     for (int i = 0; i < from.pkey_tbl_len; ++i) {

@@ -59,6 +59,7 @@ Accepted<std::unique_ptr<testbed::Testbed>> virtual_testbed(const TestOptions& o
         if (!mutant) return std::unexpected(mutant.error());
         bench.device = fmt::format("built-in engine, virtual time, mutant {} (breaks {})",
                                    (*mutant)->name, (*mutant)->rule);
+        bench.mutant = (*mutant)->name;
         plant(**mutant, bench);
         if (auto its = dut::Lacks::parse((*mutant)->lacks)) bench.lacks.add(*its);
     }

@@ -35,8 +35,9 @@ struct Port {
     wire::MacAddress mac;
     wire::Mtu mtu_active = wire::Mtu::B1024;
     wire::Mtu mtu_max = wire::Mtu::B4096;
-    std::string link_layer;           // "Ethernet"
-    std::optional<std::string> state; // "ACTIVE", "DOWN"
+    std::optional<std::uint32_t> speed_mbps; // of the link
+    std::string link_layer;                  // "Ethernet"
+    std::optional<std::string> state;        // "ACTIVE", "DOWN"
     std::vector<wire::Pkey> pkeys;
     std::vector<Gid> gids;
     // Of the host: it accepts packets to them at this port, but they are not GIDs of it.

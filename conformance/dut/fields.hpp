@@ -73,6 +73,7 @@ constexpr auto fields_of(Of<Port> /*of*/) {
                       plain("mac", &Port::mac),
                       plain("mtu_active", &Port::mtu_active),
                       plain("mtu_max", &Port::mtu_max),
+                      plain("speed_mbps", &Port::speed_mbps),
                       plain("link_layer", &Port::link_layer),
                       plain("state", &Port::state),
                       plain("pkeys", &Port::pkeys),

@@ -14,6 +14,7 @@
 #include "conformance/rules/rules.hpp"
 #include "dissector/wire/bytes.hpp"
 #include "dissector/wire/instant.hpp"
+#include "dissector/wire/types.hpp"
 
 namespace veriroce::interpreter {
 
@@ -39,9 +40,20 @@ struct RecordedPacket {
     Interval at;
     std::string script;               // in script notation: "< NAK psn=1 msn=1 code=PSN_SEQUENCE"
     std::vector<std::string> remarks; // "injected: drop", "the packet that line 14 did not expect"
+    std::uint32_t line = 0; // of the script, which sent it, expected it or forbade it; 0 if none
     // Whether it passed the tester's port. A packet that a fault rule took away did not, nor did
     // one that it made from a packet of the DUT.
     bool on_wire = true;
+};
+
+// A QP pair of the case, in one of its lives: PSN 0 of the script is the first PSN of the side
+// whose requests are numbered.
+struct RecordedQp {
+    std::string name; // in the script; empty for the case's own
+    wire::Qpn tester;
+    wire::Qpn dut;
+    wire::Psn tester_psn; // the first of the tester's requests
+    wire::Psn dut_psn;
 };
 
 // What the application on the DUT's host asked for, or learnt.
@@ -90,7 +102,8 @@ struct CaseResult {
     std::map<std::string, std::vector<wire::Duration>> measures;
     std::vector<FaultCount> faults;
     std::vector<RecordedPacket> packets;
-    std::vector<HostStep> host; // in order
+    std::vector<RecordedQp> qps; // lives that ended first
+    std::vector<HostStep> host;  // in order
     std::vector<Violation> violations;
     std::vector<std::uint32_t> states; // model::visited_states, where the environment asks for them
     std::uint32_t tolerated_retransmissions = 0; // signs of a slow lab

@@ -476,6 +476,26 @@ void judge_outcome(Interpreter& interpreter, Met<> outcome) {
     }
 }
 
+namespace {
+
+std::vector<RecordedQp> recorded_qps(const Objects& objects) {
+    std::vector<RecordedQp> qps;
+    const auto add = [&](const QpIdentity& identity) {
+        qps.push_back({.name = identity.name,
+                       .tester = identity.tester_qpn,
+                       .dut = identity.dut_qpn,
+                       .tester_psn = identity.tester_start,
+                       .dut_psn = identity.dut_start});
+    };
+    for (const PastQp& past : objects.past)
+        add(past.identity);
+    for (const auto& [name, qp] : objects.qps)
+        add(qp.book.identity());
+    return qps;
+}
+
+} // namespace
+
 void judge_record(Interpreter& interpreter) {
     Record& record = interpreter.record();
     CaseResult& result = interpreter.result();
@@ -495,8 +515,10 @@ void judge_record(Interpreter& interpreter) {
              .at = entry.at,
              .script = entry_text(entry, qp == nullptr ? "" : qp->book.identity().name),
              .remarks = entry.remarks,
+             .line = entry.line,
              .on_wire = entry.on_wire});
     }
+    result.qps = recorded_qps(interpreter.objects());
     result.host = host_steps(interpreter.events().call_log(), interpreter.objects());
     if (whole && interpreter.environment().judged) {
         const std::vector<Violation> judged = violations(interpreter);

@@ -32,6 +32,7 @@ struct Entry {
     bool unprovoked = false;          // sent again, and the tester sent nothing meanwhile
     bool continues_pieces = false;    // a READ asked for again in pieces: not the first of them
     std::uint64_t number = 0;         // of SendFrame
+    std::uint32_t line = 0; // of the script, which sent it, expected it or forbade it; 0 if none
     std::vector<std::string> remarks;
     bool on_wire = true;    // it passed the tester's port
     bool tolerated = false; // no line claims it, and none needs to

@@ -170,7 +170,8 @@ Met<> judge_time(Interpreter& interpreter, const Awaited& waiting, std::size_t i
 // Gives the packet to the line, as its packet or as the next part of its message.
 Met<> claim(Interpreter& interpreter, Awaited& line, std::size_t index) {
     AwaitedPacket& packet = *line.packet();
-    const Entry& entry = interpreter.record()[index];
+    Entry& entry = interpreter.record()[index];
+    entry.line = line.span.line;
     if (packet.line->as) interpreter.record().name(packet.line->as->text, index);
     line.qp->in_run = false;
     const Met<> timely = in_time(interpreter, line, index);
@@ -224,6 +225,7 @@ Met<> take_packet(Interpreter& interpreter, OpenLines& open, CaseQp& qp, std::si
         return {};
     }
     const Span at = only == nullptr ? open.span : only->span;
+    entry.line = at.line;
     entry.remarks.push_back(fmt::format("not what line {} expects", at.line));
     if (only == nullptr) {
         Finding finding = unexpected_packet(qp, interpreter.record(), index, at);

@@ -81,6 +81,7 @@ Task<Met<>> play(Interpreter& interpreter, const script::SendPacket& line, Span 
     for (const wire::PacketSpec& spec : specs) {
         std::vector<std::byte> frame = co_await frame_of(interpreter, line, qp, spec, span);
         last = interpreter.wire().transmit(&qp, std::move(frame));
+        interpreter.record()[*last].line = span.line;
         if (line.as) interpreter.record().name(line.as->text, *last);
     }
     interpreter.clock().line_sent(last);
@@ -101,15 +102,20 @@ void fill_in(wire::MutableBytes frame, std::size_t at, const wire::MacAddress& m
     }
 }
 
+void transmit_alone(Interpreter& interpreter, std::vector<std::byte> frame, Span span) {
+    const std::size_t index = interpreter.wire().transmit(nullptr, std::move(frame));
+    interpreter.record()[index].line = span.line;
+    interpreter.clock().line_ended();
+}
+
 } // namespace
 
-Task<Met<>> play(Interpreter& interpreter, const script::SendRaw& line, Span /*span*/) {
+Task<Met<>> play(Interpreter& interpreter, const script::SendRaw& line, Span span) {
     std::vector<std::byte> frame = line.frame.bytes;
     const Environment& environment = interpreter.environment();
     fill_in(frame, 0, environment.dut_mac);
     fill_in(frame, environment.dut_mac.bytes.size(), environment.tester.mac);
-    interpreter.wire().transmit(nullptr, std::move(frame));
-    interpreter.clock().line_ended();
+    transmit_alone(interpreter, std::move(frame), span);
     co_return Met<>{};
 }
 
@@ -126,8 +132,7 @@ Task<Met<>> play(Interpreter& interpreter, const script::SendFragment& line, Spa
         co_return unplayable(span,
                              "a fragment begins at a multiple of 8 and lies inside the IP payload");
     }
-    interpreter.wire().transmit(nullptr, std::move(*frame));
-    interpreter.clock().line_ended();
+    transmit_alone(interpreter, std::move(*frame), span);
     co_return Met<>{};
 }
 
@@ -138,8 +143,7 @@ Task<Met<>> play(Interpreter& interpreter, const script::SendPfc& line, Span spa
     if (priority < 0 || priority > 7) co_return unplayable(span, "class is 0 to 7");
     auto frame = pfc_frame(interpreter.environment().tester.mac, static_cast<unsigned>(priority),
                            static_cast<std::uint16_t>(quanta));
-    interpreter.wire().transmit(nullptr, std::move(frame));
-    interpreter.clock().line_ended();
+    transmit_alone(interpreter, std::move(frame), span);
     co_return Met<>{};
 }
 

@@ -38,6 +38,7 @@ Task<Met<>> nothing_heard(Interpreter& interpreter, CaseQp& qp, wire::Duration t
             ++qp.next;
         if (qp.next < qp.heard.size()) {
             const std::size_t index = qp.heard[qp.next];
+            record[index].line = span.line;
             record[index].remarks.push_back(fmt::format("line {} expects silence", span.line));
             Finding finding = unexpected_packet(qp, record, index, span);
             finding.time = time;
@@ -194,6 +195,7 @@ Task<Met<>> play(Interpreter& interpreter, const script::No& line, Span span) {
             if (!matched.satisfied) continue;
             const bool same_data = co_await has_data(interpreter, unwanted, qp, index, span);
             if (!same_data) continue;
+            record[index].line = span.line;
             record[index].remarks.push_back(fmt::format("line {} forbids it", span.line));
             Finding finding = unexpected_packet(qp, record, index, span);
             finding.time = time;

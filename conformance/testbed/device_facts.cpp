@@ -28,10 +28,20 @@ DeviceFacts device_facts(const dut::Welcome& welcome) {
                     {"inline", max.inline_bytes},
                     {"local_ca_ack_delay", welcome.local_ca_ack_delay}};
     if (!welcome.ports.empty()) {
-        facts.limits["mtu_active"] = wire::bytes_of(welcome.ports.front().mtu_active);
-        facts.limits["mtu_max"] = wire::bytes_of(welcome.ports.front().mtu_max);
+        const dut::Port& port = welcome.ports.front();
+        facts.limits["mtu_active"] = wire::bytes_of(port.mtu_active);
+        facts.limits["mtu_max"] = wire::bytes_of(port.mtu_max);
+        if (port.speed_mbps) facts.limits["speed_mbps"] = *port.speed_mbps;
     }
     return facts;
+}
+
+RunInfo begun_info(std::uint64_t seed, const dut::Welcome& welcome) {
+    RunInfo info;
+    info.program = "veriroce " VERIROCE_VERSION;
+    info.seed = seed;
+    info.device = device_facts(welcome);
+    return info;
 }
 
 } // namespace veriroce::testbed

@@ -6,7 +6,10 @@
 
 namespace veriroce::testbed {
 
-// MTUs are those of the first port, the one that the run uses.
+// MTUs and speed are those of the first port, the one that the run uses.
 DeviceFacts device_facts(const dut::Welcome& welcome);
+
+// What is known of every run.
+RunInfo begun_info(std::uint64_t seed, const dut::Welcome& welcome);
 
 } // namespace veriroce::testbed

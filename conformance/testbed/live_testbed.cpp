@@ -296,11 +296,9 @@ bool LiveTestbed::link_capable(std::string_view word) const {
 }
 
 RunInfo LiveTestbed::info() const {
-    RunInfo info;
-    info.seed = options_.seed;
+    RunInfo info = begun_info(options_.seed, welcome_);
     info.dut = fmt::format("{} {} {} (backend {}) at {}", welcome_.name, welcome_.device,
                            welcome_.firmware, welcome_.backend, options_.agent.text());
-    info.device = device_facts(welcome_);
     if (welcome_.kernel) info.dut_host = "kernel " + *welcome_.kernel;
     if (welcome_.driver) {
         info.dut_host += (info.dut_host.empty() ? "" : ", ") + ("driver " + *welcome_.driver);

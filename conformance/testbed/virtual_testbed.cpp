@@ -296,10 +296,9 @@ CaseResult VirtualTestbed::play(const script::Case& script, const script::Run& r
 }
 
 RunInfo VirtualTestbed::info() const {
-    RunInfo info;
-    info.seed = options_.seed;
+    RunInfo info = begun_info(options_.seed, welcome_);
+    info.mutant = options_.mutant;
     info.dut = options_.device;
-    info.device = device_facts(welcome_);
     info.link = "virtual, 1 us";
     const WireNoise& noise = options_.noise;
     const auto add = [&](std::string_view what, double share) {

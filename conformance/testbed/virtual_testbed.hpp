@@ -37,6 +37,7 @@ inline constexpr std::uint32_t kVirtualFlow = 0x9A5C3;
 
 struct VirtualTestbedOptions {
     std::string device = "built-in engine, virtual time";
+    std::string mutant; // its name, for the report
     engine::Config engine;
     engine::Checks checks = engine::kStandardChecks;
     // Makes the filter of each device; may be empty.

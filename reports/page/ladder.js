@@ -158,6 +158,9 @@ function ladder(detail, {marked, steps}, side, available) {
     chosen = group;
     group.classList.add("chosen");
     side.replaceChildren(...packetSheet(one, detail));
+    for (const line of document.querySelectorAll(".script div[data-line]")) {
+      line.classList.toggle("chosen", line.dataset.line === String(one.packet.line));
+    }
   };
   const step = (group, key) => {
     const move = {ArrowDown: 1, ArrowUp: -1}[key];
@@ -281,6 +284,7 @@ function packetSheet(one, detail) {
   const parts = [
     element("h3", {style: "margin:0 0 4px"}, `Packet ${one.place + 1} at ${duration(packet.timing.latest_ns)}, ${packet.bytes} bytes`),
     element("p", {class: "mono"}, packet.text),
+    packet.line ? element("p", {class: "soft"}, `Line ${packet.line} of the script.`) : "",
     ...packet.remarks.map(text => element("p", {style: `color:var(--${one.bad || one.rule ? "FAIL" : "WARN"})`}, text)),
   ];
   const decoded = detail.trees?.[one.place];

@@ -282,7 +282,7 @@ function scriptBox(source, findings) {
     const code = hash < 0 ? text : text.slice(0, hash);
     const word = code.match(/^\s*\S+/)?.[0] ?? "";
     const finding = blamed.get(place + 1);
-    box.append(element("div", {class: finding ? "hit" : null}, element("i", {}, String(place + 1)),
+    box.append(element("div", {class: finding ? "hit" : null, "data-line": String(place + 1)}, element("i", {}, String(place + 1)),
       element("b", {}, word), code.slice(word.length),
       hash < 0 ? null : element("span", {class: "comment"}, text.slice(hash))));
     if (finding?.actual) box.append(element("div", {class: "came"}, "came: " + finding.actual));

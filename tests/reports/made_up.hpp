@@ -54,7 +54,13 @@ inline interpreter::CaseResult failed() {
                        .frame = std::vector<std::byte>(62, std::byte{0xCD}),
                        .at = {at_us(1'000'004), at_us(1'000'005)},
                        .script = "< ACK psn=0 msn=1",
-                       .remarks = {"injected: delay"}}};
+                       .remarks = {"injected: delay"},
+                       .line = 9}};
+    result.qps = {{.name = "b",
+                   .tester = wire::Qpn{17},
+                   .dut = wire::Qpn{34},
+                   .tester_psn = wire::Psn(0xFFFFFF),
+                   .dut_psn = wire::Psn(5)}};
     result.host = {{.before = 1, .at = at_us(1'000'002), .text = "done recv id=1"}};
     return result;
 }
@@ -135,6 +141,8 @@ inline sheet::DataSheet sheet_of(std::int64_t nak_latency_ns) {
 
 inline plan::RunResults made_up() {
     plan::RunResults results;
+    results.run.program = "veriroce 0.1.0";
+    results.run.mutant = "wrong_msn";
     results.run.seed = 1;
     results.run.dut = "a device of paper";
     results.run.device = {.name = "paper",
