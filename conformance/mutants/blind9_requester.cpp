@@ -595,6 +595,7 @@ constexpr std::array kMutants{
     Mutant{.name = "nak_retries_never_reloaded",
            .rule = "REQ-14",
            .description = "Sequence NAKs use up retry_cnt for good: no progress reloads it.",
+           .cases = "req/naks-give-retries-back",
            .make_filter = make<NakRetriesNeverReloaded>},
     Mutant{.name = "retry_count_of_first_qp",
            .rule = "TMO-03",

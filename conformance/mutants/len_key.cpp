@@ -1,6 +1,10 @@
 // Defects in lengths and keys.
+#include <map>
+#include <set>
+
 #include "conformance/mutants/groups.hpp"
 #include "conformance/mutants/psn_shift.hpp"
+#include "conformance/mutants/qp_filter.hpp"
 
 namespace veriroce::mutants::of_len_key {
 namespace {
@@ -55,6 +59,27 @@ void last_as_middle(wire::Packet& packet) {
         packet.bth.opcode = *wire::opcode_by_name("SEND_MIDDLE");
     }
 }
+
+// KEY-09: a LOCAL_INV closes the window before it is seen that another QP has bound it.
+class ForeignInvalidateCloses final : public QpFilter<Nothing> {
+  public:
+    void posting_send(wire::Qpn qpn, engine::SendRequest& request) override {
+        if (request.opcode == engine::WrOpcode::BindMw) owners_[request.rkey] = qpn;
+        if (request.opcode != engine::WrOpcode::LocalInv) return;
+        const auto owner = owners_.find(request.invalidate_rkey);
+        if (owner != owners_.end() && owner->second != qpn) closed_.insert(owner->first);
+    }
+
+  protected:
+    void arrives(Qp& /*qp*/, Passage& passage) override {
+        wire::Rkey& rkey = passage.packet.reth.rkey;
+        if (closed_.contains(rkey)) rkey.value ^= 0xFF;
+    }
+
+  private:
+    std::map<wire::Rkey, wire::Qpn> owners_;
+    std::set<wire::Rkey> closed_;
+};
 
 constexpr std::array kMutants{
     Mutant{.name = "short_middle_accepted",
@@ -111,6 +136,13 @@ constexpr std::array kMutants{
            .description = "The last packet of a SEND leaves as SEND MIDDLE.",
            .cases = "len/segments req/whole-packets",
            .make_filter = make<EditsOutbound<last_as_middle>>},
+    Mutant{.name = "foreign_window_closed_by_local_invalidate",
+           .rule = "KEY-09",
+           .level = "SHOULD",
+           .description = "A local invalidate of a window that another QP has bound fails, and "
+                          "closes the window.",
+           .cases = "key/window-invalidated-from-another-qp",
+           .make_filter = make<ForeignInvalidateCloses>},
 };
 
 } // namespace

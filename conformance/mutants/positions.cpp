@@ -536,8 +536,8 @@ constexpr std::array kMutants{
            .rule = "KEY-11",
            .description =
                "A receive that fails completes with SUCCESS; the QP is in ERR behind it.",
-           .cases = "key/invalidate-nothing len/failed-shared-receive-is-gone "
-                    "len/receive-too-small",
+           .cases = "bth/solicited-failed-receive key/invalidate-nothing "
+                    "len/failed-shared-receive-is-gone len/receive-too-small",
            .make_filter = make<TellsSuccess>},
     Mutant{.name = "pad_of_middle_ignored",
            .rule = "BTH-10",
