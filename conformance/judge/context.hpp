@@ -2,6 +2,7 @@
 // stream, and where to report. Internal to this room.
 #pragma once
 
+#include <deque>
 #include <memory>
 #include <string>
 #include <vector>
@@ -98,6 +99,7 @@ struct Notes {
     };
     std::optional<Offset> msn; // relative to msn_base
     std::uint32_t msn_base = 0;
+    bool begun = false;       // a request was seen
     bool low_is_sure = false; // no packet that the capture lacks would lower `msn->low`
 
     // The first PSN that no response has acknowledged, and the response that said so.
@@ -162,6 +164,17 @@ struct Writes {
     std::uint64_t number = 0;
     std::uint64_t connection = 0;
     std::optional<wire::Instant> time;
+};
+
+// A REQ, REP or DREQ, which its sender may repeat (CM-01).
+struct Repeatable {
+    wire::IpAddress sender;
+    wire::IpAddress receiver;
+    flow::CmMessage message;
+    std::uint32_t times = 0;
+    std::uint64_t first_number = 0;
+    std::uint64_t last_number = 0;
+    flow::Moment last; // when it was sent last
 };
 
 // A device that answers CE marks, and the mark that it has not answered yet.
@@ -242,9 +255,11 @@ inline bool again(flow::Class kind) {
 
 // The groups. Each takes every packet for which it is meant, and reports.
 void judge_frame(const decode::Dissection& frame,
-                 const Context& context);       // what stands before the BTH
-void judge_packet(const Context& context);      // one packet by itself
-void judge_management(const Context& context);  // CM
+                 const Context& context);      // what stands before the BTH
+void judge_packet(const Context& context);     // one packet by itself
+void judge_management(const Context& context); // CM, one message by itself
+// CM, a message that comes again. `messages` are the latest.
+void judge_repeats(const Context& context, std::deque<Repeatable>& messages);
 void judge_path(const Context& context);        // what all packets of a QP have in common
 void judge_request(const Context& context);     // the requester
 void judge_read_retry(const Context& context);  // a READ that is asked for again

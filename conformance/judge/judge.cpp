@@ -157,6 +157,7 @@ struct Judge::State {
     std::array<flow::FramePacket, kTogether> together;
     Summary summary;
     LastTimes times;
+    std::deque<Repeatable> messages; // of CM
     std::vector<Notifier> notifiers;
     std::vector<std::pair<wire::IpAddress, Writes>> writes; // of each whose memory is at rest
     bool finished = false;
@@ -248,7 +249,10 @@ void Judge::State::judge(const flow::Packet& packet, const decode::Dissection* f
     if (bad) ++(contradicts ? summary.contradictory : summary.damaged);
     const bool dropped = bad || seen.kind == flow::Class::Damaged;
     if (!dropped) judge_packet(context);
-    if (!dropped) judge_management(context);
+    if (!dropped) {
+        judge_management(context);
+        judge_repeats(context, messages);
+    }
     for (Notifier& notifier : notifiers)
         if (!dropped) judge_congestion(context, notifier);
     if (!seen.connection) return;

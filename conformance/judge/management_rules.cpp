@@ -1,5 +1,6 @@
-// Connection management: CM-03, CM-13, CA17-35, CA17-37, N-30. One message by itself; CM-03 with
-// the request that it answers, which the tracker's connection has taken its attributes from.
+// Connection management: CM-01, CM-03, CM-13, CA17-35, CA17-37, N-30. One message by itself; CM-03
+// with the request that it answers, which the tracker's connection has taken its attributes from;
+// CM-01 with the same message before.
 #include "conformance/judge/context.hpp"
 #include "dissector/decode/mad.hpp"
 #include "dissector/wire/management.hpp"
@@ -69,7 +70,105 @@ void judge_path_answer(const Context& context) {
                    {"APR has status 7", "status 7 must not be used"});
 }
 
+// --- messages that come again -----------------------------------------------------------------
+
+bool same(const Repeatable& one, const flow::Packet& packet, const flow::CmMessage& message) {
+    return one.message.kind == message.kind && one.message.transaction == message.transaction &&
+           one.message.local_id == message.local_id && one.sender == packet.source &&
+           one.receiver == packet.destination;
+}
+
+// A REJ ends the exchange: what comes with the same numbers begins another one.
+bool ended_by(const Repeatable& one, const Context& context) {
+    const auto reject = flow::cm_message_of(context.packet);
+    const bool theirs = one.sender == context.packet.destination &&
+                        one.receiver == context.packet.source &&
+                        one.message.local_id == reject->remote_id;
+    const bool own = one.sender == context.packet.source &&
+                     one.receiver == context.packet.destination &&
+                     one.message.remote_id == reject->remote_id;
+    return theirs || own;
+}
+
+// The REQ of the exchange, whose sender chose how long to wait and how often to repeat.
+const Repeatable* request_of(const std::deque<Repeatable>& messages, const Repeatable& one) {
+    const auto found = std::ranges::find_if(messages, [&](const Repeatable& other) {
+        if (other.message.kind != flow::CmKind::Request) return false;
+        const bool by_sender = other.sender == one.sender && other.receiver == one.receiver &&
+                               other.message.local_id == one.message.local_id;
+        const bool by_receiver = other.sender == one.receiver && other.receiver == one.sender &&
+                                 other.message.local_id == one.message.remote_id;
+        return by_sender || by_receiver;
+    });
+    return found == messages.end() ? nullptr : &*found;
+}
+
+std::string_view name_of_message(flow::CmKind kind) {
+    if (kind == flow::CmKind::Request) return "REQ";
+    return kind == flow::CmKind::Reply ? "REP" : "DREQ";
+}
+
+// CM-01: a message is sent again when the time for its answer is over, and not more often than the
+// REQ allows. A REP also answers each repeated REQ (CM-05).
+void judge_repeat(const Context& context, const std::deque<Repeatable>& messages,
+                  const Repeatable& one) {
+    const Repeatable* request = request_of(messages, one);
+    if (request == nullptr) return;
+    constexpr Excuses kCopy{Excuse::NetworkCopy, Excuse::Damage};
+    const std::string_view name = name_of_message(one.message.kind);
+    const bool reply = one.message.kind == flow::CmKind::Reply;
+    const std::uint32_t most = request->message.most_repeats + (reply ? request->times - 1 : 0);
+    if (one.times > most) {
+        context.report("CM-01", kCopy, Evidence(context.packet.number, one.first_number),
+                       {phrase({name, " was sent again ", one.times, " times"}),
+                        phrase({"the REQ allows ", most})});
+        return;
+    }
+    const bool asked_again = reply && request->last_number > one.last_number;
+    if (asked_again || !context.packet.time || !one.last) return;
+    const std::uint8_t code = one.sender == request->sender ? request->message.remote_timeout
+                                                            : request->message.local_timeout;
+    const auto wanted = wire::ack_timeout(code); // in the same units; 0 asks for next to nothing
+    const wire::Duration waited = *context.packet.time - *one.last;
+    if (!wanted || waited + context.assumptions.clock_error >= *wanted) return;
+    // On its way to the capture the first one may have been held up.
+    context.report("CM-01", Excuses(Excuse::NetworkCopy, Excuse::Damage, Excuse::InFlight),
+                   Evidence(context.packet.number, one.last_number),
+                   {phrase({name, " was sent again after ", waited}),
+                    phrase({"the REQ gives its answer ", *wanted})});
+}
+
 } // namespace
+
+void judge_repeats(const Context& context, std::deque<Repeatable>& messages) {
+    const auto message = flow::cm_message_of(context.packet);
+    if (!message) return;
+    if (message->kind == flow::CmKind::Reject) {
+        std::erase_if(messages, [&](const Repeatable& one) { return ended_by(one, context); });
+    }
+    const bool repeatable = message->kind == flow::CmKind::Request ||
+                            message->kind == flow::CmKind::Reply ||
+                            message->kind == flow::CmKind::DisconnectRequest;
+    if (!repeatable) return;
+    const auto before = std::ranges::find_if(
+        messages, [&](const Repeatable& one) { return same(one, context.packet, *message); });
+    if (before == messages.end()) {
+        constexpr std::size_t most = 256;
+        if (messages.size() == most) messages.pop_front();
+        messages.push_back({.sender = context.packet.source,
+                            .receiver = context.packet.destination,
+                            .message = *message,
+                            .times = 1,
+                            .first_number = context.packet.number,
+                            .last_number = context.packet.number,
+                            .last = context.packet.time});
+        return;
+    }
+    judge_repeat(context, messages, *before);
+    ++before->times;
+    before->last_number = context.packet.number;
+    before->last = context.packet.time;
+}
 
 void judge_management(const Context& context) {
     const auto message = flow::cm_message_of(context.packet);

@@ -1,5 +1,5 @@
 // The requester: PSNs, repetition, lengths, how much is outstanding. REQ, LEN-10, N-36, ENC-02,
-// BTH-08, RNR-08, TMO-01.
+// BTH-08, RNR-08, TMO-01, CM-02.
 #include "conformance/judge/context.hpp"
 
 namespace veriroce::judge {
@@ -71,6 +71,36 @@ void judge_order(const Context& context) {
     context.report("REQ-01", Excuses(Excuse::CaptureLoss, Excuse::NewLife), Evidence(packet.number),
                    {phrase({packet.psn(), " was sent, ", context.seen.skipped, " too far ahead"}),
                     "PSNs must be sent without gaps"});
+}
+
+// CM-02: where CM made the connection, its messages say at which PSN each end begins.
+void judge_first_psn(const Context& context) {
+    if (std::exchange(context.notes->begun, true)) return;
+    const flow::Packet& packet = context.packet;
+    const auto& agreed = context.connection->ends[context.seen.from].attributes.first_psn;
+    if (!context.connection->service_id || !agreed || packet.psn() == *agreed) return;
+    const bool ahead = wire::distance(*agreed, packet.psn()) > 0;
+    context.report(
+        "CM-02", ahead ? kUnseenOrOvertaken : Excuses(Excuse::NewLife, Excuse::Damage),
+        Evidence(packet.number),
+        {phrase({"the first request has ", packet.psn()}), phrase({"by CM it has ", *agreed})});
+}
+
+// REQ-02: half of all PSNs, those of READ responses to come included.
+void judge_window(const Context& context) {
+    constexpr std::int64_t most = std::int64_t{1} << 23;
+    const flow::Stream& stream = context.stream();
+    if (context.seen.kind != Class::New) return;
+    const flow::Packet& packet = context.packet;
+    const bool read = packet.info().operation == wire::Operation::RdmaReadRequest;
+    if (read && !stream.mtu()) return;
+    const std::int64_t count =
+        read ? wire::packets_of(packet.transport.reth.dma_length, *stream.mtu()) : 1;
+    const std::int64_t open = wire::distance(stream.unacknowledged(), packet.psn()) + count;
+    if (open <= most) return;
+    context.report(
+        "REQ-02", kUnseenOrOvertaken, Evidence(packet.number),
+        {phrase({open, " PSNs are outstanding"}), phrase({"at most ", most, " may be"})});
 }
 
 bool opens_read(const wire::OpcodeInfo& info) {
@@ -159,6 +189,13 @@ void judge_path(const Context& context) {
         notes.source_port_number = packet.number;
     }
     const wire::Pkey pkey = packet.transport.bth.pkey;
+    const auto& agreed = context.connection->ends[context.seen.from].attributes.pkey;
+    constexpr std::uint16_t membership = 0x8000; // each end has its own
+    if (agreed && ((agreed->value ^ pkey.value) & ~membership) != 0) {
+        context.report("CM-02", kAnew, Evidence(packet.number),
+                       {phrase({"the P_Key is ", Hex{pkey.value}}),
+                        phrase({"by CM it is ", Hex{agreed->value}})});
+    }
     if (!notes.pkey) {
         notes.pkey = pkey;
         notes.pkey_number = packet.number;
@@ -180,7 +217,9 @@ void judge_waiting(const Context& context) {
 void judge_request(const Context& context) {
     judge_repetition(context);
     judge_length(context);
+    judge_first_psn(context);
     judge_order(context);
+    judge_window(context);
     judge_open_reads(context);
     Notes& notes = *context.notes;
     const flow::Packet& packet = context.packet;

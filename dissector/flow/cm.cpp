@@ -60,6 +60,10 @@ void read_request(wire::Bytes data, CmMessage& message) {
     static const MessageField ack_timeout("infiniband.cm.req.prim_localacktout");
     static const MessageField retry_count("infiniband.cm.req.retrcount");
     static const MessageField rnr_retry_count("infiniband.cm.req.rnrretrcount");
+    static const MessageField pkey("infiniband.cm.req.pkey");
+    static const MessageField most_repeats("infiniband.cm.req.maxcmretr");
+    static const MessageField remote_timeout("infiniband.cm.req.remoteresptout");
+    static const MessageField local_timeout("infiniband.cm.req.localresptout");
     message.service_id = service_id.wide(data);
     message.qpn = {qpn.in(data)};
     message.responder_resources = static_cast<std::uint8_t>(responder_resources.in(data));
@@ -71,6 +75,10 @@ void read_request(wire::Bytes data, CmMessage& message) {
     }
     message.retry_count = static_cast<std::uint8_t>(retry_count.in(data));
     message.rnr_retry_count = static_cast<std::uint8_t>(rnr_retry_count.in(data));
+    message.pkey = {static_cast<std::uint16_t>(pkey.in(data))};
+    message.most_repeats = static_cast<std::uint8_t>(most_repeats.in(data));
+    message.remote_timeout = static_cast<std::uint8_t>(remote_timeout.in(data));
+    message.local_timeout = static_cast<std::uint8_t>(local_timeout.in(data));
 }
 
 void read_reply(wire::Bytes data, CmMessage& message) {
@@ -100,11 +108,12 @@ void read_disconnect_request(wire::Bytes data, CmMessage& message) {
     message.remote_qpn = {remote_qpn.in(data)};
 }
 
-CmMessage read_message(CmKind kind, wire::Bytes data) {
+CmMessage read_message(const decode::MadHeader& mad, wire::Bytes data) {
     CmMessage message;
-    message.kind = kind;
+    message.kind = kind_of(mad.attribute);
+    message.transaction = mad.transaction;
     message.local_id = wire::load_u32(data, 0); // with which every message begins
-    switch (kind) {
+    switch (message.kind) {
     case CmKind::Request: read_request(data, message); break;
     case CmKind::Reply: read_reply(data, message); break;
     case CmKind::Reject: read_reject(data, message); break;
@@ -125,7 +134,7 @@ std::optional<CmMessage> cm_message_of(const Packet& packet) {
     if (datagram.size() < decode::kMadHeaderBytes + kFieldBytes) return std::nullopt;
     const decode::MadHeader mad = decode::MadHeader::read(datagram);
     if (mad.management_class != wire::kCmClass) return std::nullopt;
-    return read_message(kind_of(mad.attribute), datagram.subspan(decode::kMadHeaderBytes));
+    return read_message(mad, datagram.subspan(decode::kMadHeaderBytes));
 }
 
 std::optional<CmMessage> cm_message_of(const decode::Dissection& dissection) {
@@ -136,7 +145,7 @@ std::optional<CmMessage> cm_message_of(const decode::Dissection& dissection) {
     if (mad.management_class != wire::kCmClass || layout == nullptr) return std::nullopt;
     const decode::LayerSpan* message = dissection.layers.find(layout->layer);
     if (message == nullptr || message->length < layout->bytes) return std::nullopt;
-    return read_message(kind_of(mad.attribute), dissection.bytes_of(*message));
+    return read_message(mad, dissection.bytes_of(*message));
 }
 
 } // namespace veriroce::flow

@@ -16,6 +16,7 @@ enum class CmKind : std::uint8_t { Request, Reply, Reject, DisconnectRequest, Ot
 
 struct CmMessage {
     CmKind kind = CmKind::Other;
+    std::uint64_t transaction = 0;
     std::uint32_t local_id = 0;  // the sender's
     std::uint32_t remote_id = 0; // the receiver's, as the sender knows it; 0 in a request
     // In a Request or Reply:
@@ -29,6 +30,10 @@ struct CmMessage {
     std::optional<std::uint8_t> ack_timeout; // the sender's local ACK timeout code (TMO-01)
     std::uint8_t retry_count = 0;
     std::uint8_t rnr_retry_count = 0; // 7: without end
+    wire::Pkey pkey;
+    std::uint8_t most_repeats = 0;   // of a REQ, REP or DREQ (CM-01)
+    std::uint8_t remote_timeout = 0; // code of how long the sender waits for an answer
+    std::uint8_t local_timeout = 0;  // of how long the receiver is to wait for one
     // In a Reject:
     std::uint16_t reason = 0;
     // In a DisconnectRequest:

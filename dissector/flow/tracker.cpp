@@ -461,12 +461,14 @@ void Tracker::connection_message(const Packet& packet) {
                              .first_psn = message->first_psn,
                              .max_rd_atomic =
                                  std::min(asked.initiator_depth, message->responder_resources),
-                             .timeout = {}};
+                             .timeout = {},
+                             .pkey = asked.pkey};
         Introduction passive{request.destination, message->qpn, {}};
         passive.attributes = {.mtu = asked.mtu,
                               .first_psn = asked.first_psn,
                               .max_rd_atomic = asked.responder_resources,
-                              .timeout = {}};
+                              .timeout = {},
+                              .pkey = asked.pkey};
         connections_[introduce(active, passive, packet.number)].service_id = asked.service_id;
         // A repeated reply changes nothing.
         connect_requests_.erase(connect_requests_.begin() + static_cast<std::ptrdiff_t>(i));

@@ -44,6 +44,7 @@ struct Attributes {
     // READs and atomics that this end may have outstanding.
     std::optional<std::uint32_t> max_rd_atomic;
     std::optional<std::uint8_t> timeout; // its local ACK timeout code
+    std::optional<wire::Pkey> pkey;      // by CM
     bool stays_open = false;             // the QP is known not to end before the capture does
 };
 

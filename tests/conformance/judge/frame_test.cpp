@@ -20,6 +20,12 @@ constexpr std::size_t kCmData = kBth + 12 + 8 + 24;
 constexpr std::size_t kReplyDepth = kCmData + 25;
 constexpr std::size_t kRejectReason = kCmData + 11;
 constexpr std::size_t kRequestGid = kCmData + 56;
+constexpr std::size_t kRequestPsn = kCmData + 44;
+constexpr std::size_t kRequestTimeout =
+    kCmData + 43; // for the answer to a REQ; in its highest bits
+constexpr std::size_t kRequestPkey = kCmData + 48;
+constexpr std::size_t kRequestRepeats = kCmData + 51; // in its highest bits
+constexpr std::size_t kReplyPsn = kCmData + 20;
 
 enum class Icrc : std::uint8_t { Good, Stale };
 
@@ -118,6 +124,60 @@ TEST_CASE("judge CM-03: the initiator depth of a REP", "[judge][CM-03]") {
     CHECK(changed("rxe-rping-cm", 2, kReplyDepth, 1) == kNothing);
     CHECK(changed("rxe-rping-cm", 2, kReplyDepth, 0) == kNothing);
     CHECK(changed("rxe-rping-cm", 2, kReplyDepth, 4) == certain("CM-03"));
+}
+
+TEST_CASE("judge CM-02: PSNs and P_Key are those that CM agreed on", "[judge][CM-02]") {
+    const auto psn_of = [](std::size_t packet, std::size_t at) {
+        const auto frames = frames_of(pcap("rxe-rping-cm"));
+        return std::to_integer<unsigned>(frames.at(packet - 1).bytes.at(at + 2));
+    };
+    for (const auto& [packet, at] : {std::pair{1UL, kRequestPsn}, std::pair{2UL, kReplyPsn}}) {
+        const unsigned low = psn_of(packet, at);
+        REQUIRE((low > 0 && low < 255));
+        // What came before the first one may be missing; a PSN before it belongs to nothing.
+        const auto with = [&](unsigned value) {
+            auto found = changed("rxe-rping-cm", packet, at + 2, static_cast<unsigned char>(value));
+            std::erase_if(found, [](const Found& one) { return one.rule != "CM-02"; });
+            return found;
+        };
+        CHECK(with(low - 1) == possible("CM-02"));
+        CHECK(with(low) == kNothing);
+        CHECK(with(low + 1) == certain("CM-02"));
+    }
+    const auto keys = changed("rxe-rping-cm", 1, kRequestPkey + 1, 0xFE);
+    REQUIRE_FALSE(keys.empty());
+    CHECK(std::ranges::all_of(keys,
+                              [](const Found& one) { return one == certain("CM-02").front(); }));
+    CHECK(changed("rxe-rping-cm", 1, kRequestPkey, 0x7F) == kNothing); // a limited member
+}
+
+TEST_CASE("judge CM-01: how often and when a CM message comes again", "[judge][CM-01]") {
+    // The message is there `times` times, `apart` from each other.
+    const auto again = [](std::size_t packet, int times, std::chrono::nanoseconds apart,
+                          unsigned char repeats = 0x30) {
+        auto frames = frames_of(pcap("rxe-rping-cm"));
+        frames.at(0).bytes.at(kRequestRepeats) = std::byte{repeats};
+        frames[0].bytes.at(kRequestTimeout) = std::byte{(20 << 3) | 0};
+        frames[0].bytes.at(kRequestTimeout + 4) = std::byte{(20 << 3) | 7};
+        wire::seal(frames[0].bytes);
+        std::vector<Frame> all;
+        wire::Duration later{0};
+        for (std::size_t i = 0; i < frames.size(); ++i) {
+            for (int time = 0; time < (i + 1 == packet ? times : 1); ++time) {
+                if (time > 0) later += apart;
+                all.push_back(frames[i]);
+                all.back().time_ns = frames[i].time_ns + later.count();
+            }
+        }
+        return found_by(judge_of(all));
+    };
+    using std::chrono::seconds;
+    for (const std::size_t packet : {1UL, 2UL}) {
+        CHECK(again(packet, 4, seconds(5)) == kNothing);
+        CHECK(again(packet, 5, seconds(5)) == possible("CM-01"));
+        CHECK(again(packet, 2, seconds(4)) == possible("CM-01")); // of 4.3 s
+        CHECK(again(packet, 2, seconds(5), 0x00) == possible("CM-01"));
+    }
 }
 
 TEST_CASE("judge CA17-35: reasons of a REJ", "[judge][CA17-35]") {

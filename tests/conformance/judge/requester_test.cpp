@@ -191,6 +191,22 @@ TEST_CASE("judge RNR-08: no wait after a READ that was asked for again", "[judge
     CHECK(resent(2) == kNothing);
 }
 
+TEST_CASE("judge REQ-02: half of all PSNs may be outstanding", "[judge][REQ-02]") {
+    Wire wire;
+    const auto open = [&](std::uint32_t bytes, std::size_t sends) {
+        std::vector<flow::Packet> packets;
+        for (std::uint32_t i = 0; i < sends; ++i)
+            packets.push_back(wire.from_a(kSendOnly, 100 + i, 8));
+        packets.push_back(wire.read(100 + static_cast<std::uint32_t>(sends), bytes));
+        return judged(at_both({.mtu = wire::Mtu::B256}, {.mtu = wire::Mtu::B256}), packets);
+    };
+    constexpr std::uint32_t most = std::uint32_t{1} << 31;
+    CHECK(open(most, 0) == kNothing);
+    CHECK(open(most, 1) == certain("REQ-02"));
+    CHECK(open(most - 256, 1) == kNothing);
+    CHECK(open(most - 255, 1) == certain("REQ-02"));
+}
+
 TEST_CASE("judge TMO-01: a timeout is not shorter than the local ACK timeout", "[judge][TMO-01]") {
     Wire wire;
     const flow::Attributes timed{.timeout = 8}; // 1.05 ms
