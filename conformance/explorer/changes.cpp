@@ -272,6 +272,7 @@ void notice_requests(Sketch& sketch, Qp& qp) {
     sketch.say(fmt::format("dut    {} {}", tells ? "notified" : "quiet", queue));
     sketch.pass(kSettled);
     qp.armed = !tells && !solicited;
+    qp.armed_for_faults = !tells && solicited;
     if (!tells) return;
     ask_device(sketch, qp);
     answer_all(sketch, qp);

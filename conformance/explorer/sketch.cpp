@@ -46,6 +46,8 @@ std::string queue_of(const Qp& qp) {
 
 void Qp::begin_again() {
     psn = dut_psn = 0;
+    // What failed has notified the queue, and nobody takes that: it is not armed again.
+    armed = armed || armed_for_faults;
     known = answers_known = true;
     dead = dut_dead = in_error = false;
     unheard = 0;

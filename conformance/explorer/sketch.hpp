@@ -141,10 +141,11 @@ struct Qp {
     bool shared = false; // its receives are those of the shared queue
     bool early = false;  // it has not reached RTS
     bool begins_with_send = false;
-    bool many = false;         // a chain of receives was posted
-    bool notices = false;      // it has a completion queue of its own, which can be armed
-    bool armed = false;        // that queue may be, for any completion
-    bool all_signaled = false; // by its attribute
+    bool many = false;             // a chain of receives was posted
+    bool notices = false;          // it has a completion queue of its own, which can be armed
+    bool armed = false;            // that queue may be, for any completion
+    bool armed_for_faults = false; // or for one that failed
+    bool all_signaled = false;     // by its attribute
     std::optional<std::uint64_t> rnr_timer; // its code, if not the usual one
     std::uint32_t queue_key = 0;
     std::uint32_t old_queue_key = 0; // before it last changed

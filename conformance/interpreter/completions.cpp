@@ -239,6 +239,10 @@ Task<Met<>> ask_for(Interpreter& interpreter, const Awaited& line, AwaitedState&
         co_return Met<>{};
     }
     if (!reports_state(interpreter)) {
+        // Nothing tells when the device has got there: it gets the time for it.
+        if (!question.sleeps()) co_return Met<>{};
+        co_await interpreter.events().sleep(interpreter.clock().now() +
+                                            interpreter.environment().settle);
         what.seen = what.line->state;
         co_return Met<>{};
     }

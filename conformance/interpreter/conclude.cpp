@@ -266,11 +266,10 @@ std::vector<Violation> violations(Interpreter& interpreter) {
     const Environment& environment = interpreter.environment();
     const wire::Instant end = interpreter.events().now();
     const bool early = early_resends_pass(interpreter);
-    const auto owner = [&](std::size_t packet) -> std::string_view {
+    const auto is_of = [&](std::size_t packet, const QpIdentity& life) {
         const Entry& entry = record[packet];
-        const CaseQp* qp =
-            entry.packet ? objects.qp_of_packet(entry.from, entry.packet->bth.dest_qp) : nullptr;
-        return qp == nullptr ? std::string_view{} : qp->book.identity().name;
+        const wire::Qpn& own = entry.from == Side::Dut ? life.tester_qpn : life.dut_qpn;
+        return entry.packet && entry.packet->bth.dest_qp == own;
     };
     std::vector<Violation> all;
     const auto judge = [&](const std::vector<RecordedPacket>& packets,
@@ -294,7 +293,7 @@ std::vector<Violation> violations(Interpreter& interpreter) {
     for (const PastQp& past : objects.past) {
         std::vector<RecordedPacket> then = left;
         for (std::size_t i = 0; i < then.size(); ++i) {
-            const bool in = i < past.end && owner(i) == past.name;
+            const bool in = i < past.end && is_of(i, past.identity);
             (in ? left : then)[i].on_wire = false;
         }
         judge(then, {{past.identity, past.timeout, past.tester_address, early}});

@@ -102,10 +102,10 @@ void HeaderChecks::take(const Packet& packet, const Connection& connection) {
 const dut::AddressVector* HeaderChecks::former_vector_of(const Packet& packet,
                                                          const Connection& connection) {
     const Former& former = former_of(connection);
-    const bool on_its_way = connection.readdressed && former.vector &&
-                            packet.packet->info().response() &&
-                            packet.at.earliest - *connection.readdressed <= kOnItsWayOut &&
-                            connection.peer_psn(packet.packet->bth.psn) <= former.newest_then;
+    const bool on_its_way =
+        connection.readdressed && former.vector && packet.packet->info().response() &&
+        packet.at.earliest - *connection.readdressed <= story_.setting.answer_time &&
+        connection.peer_psn(packet.packet->bth.psn) <= former.newest_then;
     return on_its_way ? &*former.vector : nullptr;
 }
 

@@ -28,6 +28,11 @@ inline void store_icrc_over(std::uint32_t bits, wire::MutableBytes frame,
     wire::store_icrc(frame.subspan(outer.icrc_at, wire::kIcrcBytes), wire::icrc_unmasked(covered));
 }
 
+// Whether the QP is of RC: no other is given an RNR timer.
+inline bool is_reliable(const engine::QpReport& report) {
+    return report.attributes.min_rnr_timer.has_value();
+}
+
 // BTH-01, BTH-07, ENC-14: what a right device compares before it takes a packet for this QP's. The
 // states, the service and the VLAN are for the caller.
 inline bool of_this_connection(const engine::QpReport& report, const Passage& passage) {

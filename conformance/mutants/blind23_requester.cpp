@@ -777,7 +777,7 @@ constexpr std::array kMutants{
     Mutant{.name = "window_end_rounded_up_to_64",
            .rule = "KEY-05",
            .description = "A bound window reaches to the next multiple of 64 bytes in its region.",
-           .cases = "key/behind-a-window",
+           .cases = "key/behind-a-window key/window-zero-based-ends",
            .make_filter = make<RoundsWindows>},
     Mutant{.name = "uc_psn_zero_left_out_at_the_wrap",
            .rule = "REQ-01",

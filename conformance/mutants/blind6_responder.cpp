@@ -353,7 +353,7 @@ constexpr std::array kMutants{
            .rule = "RSP-08",
            .description = "A duplicate SEND or WRITE more than 255 PSNs behind the expected one "
                           "gets no answer.",
-           .cases = "rsp/duplicates-of-each-distance",
+           .cases = "rsp/duplicates-far-behind rsp/duplicates-of-each-distance",
            .make_filter = make<FarDuplicateDropped>},
     Mutant{.name = "duplicate_empty_read_not_answered",
            .rule = "RDR-04",

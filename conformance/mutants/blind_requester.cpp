@@ -352,7 +352,7 @@ constexpr std::array kSecond{
     Mutant{.name = "solicited_on_every_packet",
            .rule = "BTH-14",
            .description = "A solicited SEND has SE on each of its packets.",
-           .cases = "req/solicited-long",
+           .cases = "ext/unreliable-solicited req/solicited-long",
            .make_filter = make<SolicitsEveryPacket>},
     Mutant{.name = "rnr_wait_at_most_code_24",
            .rule = "RNR-08",

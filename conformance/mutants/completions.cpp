@@ -91,8 +91,9 @@ constexpr std::array kMutants{
     Mutant{.name = "drained_queue_not_told",
            .rule = "N-25",
            .description = "SQ_DRAINED is not raised.",
-           .cases = "sta/drained-after-a-read sta/drained-after-a-write "
-                    "sta/drained-behind-unsignaled sta/drained-not-before-the-answer",
+           .cases = "sta/drained-after-a-modify sta/drained-after-a-read "
+                    "sta/drained-after-a-write sta/drained-behind-unsignaled "
+                    "sta/drained-not-before-the-answer",
            .make_filter = make<HidesEvents<wire::EventType::SqDrained>>},
     Mutant{.name = "shared_limit_not_told",
            .rule = "N-16",

@@ -64,6 +64,9 @@ class LacksResources final : public QpFilter<Refusing> {
             return;
         }
         memory.answered.note(packet.bth.psn);
+        // A copy that came before is answered: there is nothing to refuse any more.
+        if (memory.awaits && wire::distance(*memory.awaits, packet.bth.psn) >= 0)
+            memory.awaits.reset();
         if (has_aeth(packet)) memory.msn = packet.aeth.msn;
     }
 
@@ -74,8 +77,8 @@ class LacksResources final : public QpFilter<Refusing> {
         const bool receives = qp.report.state == engine::QpState::Rtr ||
                               qp.report.state == engine::QpState::Rts ||
                               qp.report.state == engine::QpState::Sqd;
-        return receives && packet.info().request() && packet.info().service == wire::Service::Rc &&
-               of_this_connection(qp.report, passage);
+        return receives && is_reliable(qp.report) && packet.info().request() &&
+               packet.info().service == wire::Service::Rc && of_this_connection(qp.report, passage);
     }
     static void refuse(Qp& qp, Passage& passage) {
         Refusing& memory = qp.memory;

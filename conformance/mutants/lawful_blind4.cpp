@@ -137,7 +137,8 @@ class FetchesColdContexts final : public engine::SurfaceFilter {
         constexpr wire::Duration fetch = 60us;
         const bool cold = !context.used || now - *context.used >= kept;
         context.used = now;
-        context.there = std::max(context.there, cold ? now + fetch : now);
+        // What is not put off would overtake what was put off until now.
+        context.there = std::max(context.there + 1ns, cold ? now + fetch : now);
         return context.there - now;
     }
     std::map<wire::Qpn, Context> contexts_;

@@ -306,7 +306,7 @@ class FaultsPages final : public DmaFilter<Paging> {
             passage.dropped = true; // RNR-04
             return;
         }
-        if (!heard(qp.report, passage)) return;
+        if (!heard(qp.report, passage) || !is_reliable(qp.report)) return;
         if (memory.awaits) {
             if (wire::distance(*memory.awaits, packet.bth.psn) < 0) return;
             if (memory.times < Times) {

@@ -60,6 +60,14 @@ void last_as_middle(wire::Packet& packet) {
     }
 }
 
+// OPC-09: the rights of the QP are looked at where the key is, which a READ of no bytes has none
+// of.
+RequestVerdict rights_of_bytes_alone(const RequestView& view) {
+    const bool empty_read =
+        view.info.operation == wire::Operation::RdmaReadRequest && view.packet.reth.dma_length == 0;
+    return empty_read ? RequestVerdict::Accept : right::rights(view);
+}
+
 // KEY-09: a LOCAL_INV closes the window before it is seen that another QP has bound it.
 class ForeignInvalidateCloses final : public QpFilter<Nothing> {
   public:
@@ -143,6 +151,11 @@ constexpr std::array kMutants{
                           "closes the window.",
            .cases = "key/window-invalidated-from-another-qp",
            .make_filter = make<ForeignInvalidateCloses>},
+    Mutant{.name = "empty_read_ignores_the_rights_of_the_qp",
+           .rule = "OPC-09",
+           .description = "A READ of zero bytes is answered on a QP that allows no READs.",
+           .cases = "key/qp-rights-of-empty-requests",
+           .checks = engine::kStandardChecks.with(RequestCheck::Rights, rights_of_bytes_alone)},
 };
 
 } // namespace

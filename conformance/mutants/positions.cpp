@@ -537,7 +537,8 @@ constexpr std::array kMutants{
            .description =
                "A receive that fails completes with SUCCESS; the QP is in ERR behind it.",
            .cases = "bth/solicited-failed-receive key/invalidate-nothing "
-                    "len/failed-shared-receive-is-gone len/receive-too-small",
+                    "len/failed-shared-receive-is-gone len/receive-too-small "
+                    "len/shared-receives-of-fewer-pieces",
            .make_filter = make<TellsSuccess>},
     Mutant{.name = "pad_of_middle_ignored",
            .rule = "BTH-10",

@@ -175,6 +175,23 @@ TEST_CASE("judge RNR-08: a resend under way may go on through the refused reques
     CHECK(refusals({refused, send(101)}) == certain("RNR-08"));
 }
 
+TEST_CASE("judge RNR-08: a resend of the ACK timer may be under way", "[judge][RNR-08]") {
+    Wire wire;
+    auto near = connected({.timeout = 8}); // 1.05 ms
+    near.round_trip = std::chrono::microseconds(2);
+    const auto after = [&](wire::Duration before, wire::Duration since) {
+        const auto first = wire.from_a(kSendOnly, 100, 8);
+        wire.wait(before);
+        const auto refused = wire.answer(100, 0, wire::Syndrome::rnr(14)); // 1.28 ms
+        wire.wait(since);
+        return judged(near, {first, refused, wire.from_a(kSendOnly, 100, 8)});
+    };
+    using std::chrono::microseconds;
+    CHECK(after(microseconds(1020), microseconds(50)) == kNothing);
+    CHECK(after(microseconds(900), microseconds(50)) == certain("RNR-08"));
+    CHECK(after(microseconds(900), microseconds(160)) == certain("RNR-08"));
+}
+
 // RNR-12: the first response may have come while another one was missing, and was dropped.
 TEST_CASE("judge RNR-08: no wait after a READ that was asked for again", "[judge][RNR-08]") {
     const auto resent = [](std::size_t times) {

@@ -90,8 +90,8 @@ TEST_CASE("model: an answer that was on its way keeps the DSCP of its time", "[m
         scene.story.packets.back().at = {wire::Instant{later}, wire::Instant{later}};
         return scene.found();
     };
-    CHECK(found(0, std::chrono::microseconds(200)) == "");
-    CHECK(found(0, std::chrono::milliseconds(2)) == "ENC-12 ip.dscp");
+    CHECK(found(0, std::chrono::milliseconds(9)) == ""); // the time for an answer is 10 ms
+    CHECK(found(0, std::chrono::milliseconds(11)) == "ENC-12 ip.dscp");
     CHECK(found(1, std::chrono::microseconds(200)) == "ENC-12 ip.dscp");
 }
 
