@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstdlib>
+#include <span>
 #include <sys/utsname.h>
 #include <sys/wait.h>
 #include <thread>
@@ -165,6 +166,15 @@ void show_progress(Console& console, const plan::PlanRun& run, const plan::RunRe
     console.show_progress(reports::console_progress(run.done(), total, failed, *upcoming));
 }
 
+// "--exclude bth left out 3 runs: bth/a, bth/b and 1 more"
+std::string left_out_note(std::span<const std::string> ids, std::span<const std::string> globs) {
+    constexpr std::size_t named = 20;
+    const std::size_t more = ids.size() - std::min(ids.size(), named);
+    return fmt::format("--exclude {} left out {} run{}: {}{}", fmt::join(globs, ", "), ids.size(),
+                       ids.size() == 1 ? "" : "s", fmt::join(ids.first(ids.size() - more), ", "),
+                       more == 0 ? "" : fmt::format(" and {} more", more));
+}
+
 } // namespace
 
 Accepted<plan::RunResults> play(testbed::Testbed& bench, const plan::Plan& plan,
@@ -193,6 +203,8 @@ Accepted<plan::RunResults> play(testbed::Testbed& bench, const plan::Plan& plan,
                        .threads = threads_of(options)});
     if (profile) results.run.profile = fmt::format("{} ({})", profile->name, options.profile);
     results.run.notes.insert(results.run.notes.end(), run.notes().begin(), run.notes().end());
+    if (!plan.left_out.empty())
+        results.run.notes.push_back(left_out_note(plan.left_out, options.excluded));
     results.run.complete = false; // until the last run is played
     if (const auto begun = report.begin(results); !begun) return std::unexpected(begun.error());
     console.say(reports::console_head(results.run));

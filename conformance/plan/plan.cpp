@@ -271,7 +271,10 @@ std::optional<PlanError> leave_out(Plan& plan, const std::vector<std::string>& g
                                      near ? fmt::format("; did you mean '{}'?", *near) : "")};
     }
     std::erase_if(plan.runs, [&](const PlannedRun& run) {
-        return excluded(run.id(plan.cases[run.case_index]), globs);
+        std::string id = run.id(plan.cases[run.case_index]);
+        if (!excluded(id, globs)) return false;
+        plan.left_out.push_back(std::move(id));
+        return true;
     });
     return std::nullopt;
 }

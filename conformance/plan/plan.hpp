@@ -97,6 +97,7 @@ std::expected<Shard, std::string> parse_shard(std::string_view text);
 struct Plan {
     std::vector<script::Case> cases;
     std::vector<PlannedRun> runs;
+    std::vector<std::string> left_out; // ids of the runs that --exclude names, in order
 };
 
 // A script as it was found: path and text.

@@ -82,7 +82,10 @@ TEST_CASE("plan: a glob leaves runs, cases and groups out", "[plan]") {
     CHECK(left({"bth/truncated[n=4]", "*nak"}).size() == all - 2);
     CHECK(left({"*[n=1?]"}).size() == all - 4);
     CHECK(left({"tmo"}).size() == all); // known, although not selected
-    Selection selection = selected({"rsp/gap-nak"});
+    Selection selection = selected({"rsp/gap-nak", "crc/noise"});
+    selection.excluded = {"rsp"};
+    CHECK(plan_of(selection).left_out ==
+          std::vector<std::string>{"rsp/gap-nak"}); // as a report tells it
     selection.excluded = {"bth/trunkated"};
     CHECK(make_plan(selection, {}).error().text ==
           "--exclude bth/trunkated: no run, case or group matches; did you mean "
