@@ -131,12 +131,13 @@ class Examination {
         if (bytes == 0) return;
         due_.rkey = rkey;
         const auto target = memory_.target(rkey, address, bytes, qp_.pd, right);
+        const bool settled = memory_.settled(rkey) && !memory_.of_another(rkey, qp_.handle);
         if (target && target->whole) {
-            if (!memory_.settled(rkey)) open_ = true;
+            if (!settled) open_ = true;
             return;
         }
         const KeyFault found = target ? KeyFault::Outside : target.error();
-        if (!memory_.settled(rkey)) {
+        if (!settled) {
             due_.codes.add(NakCode::RemoteAccess);
             open_ = true;
         } else if (now) {

@@ -147,6 +147,13 @@ void Registered::bound(wire::Rkey rkey) {
         if (i >= index || bindings_[i].mw != mw) left.push_back(bindings_[i]);
     }
     bindings_ = std::move(left);
+    settle_again(rkey);
+}
+
+bool Registered::of_another(wire::Rkey rkey, dut::QpHandle qp) const {
+    return std::ranges::any_of(bindings_, [&](const Binding& one) {
+        return one.rkey == rkey && one.owner && *one.owner != qp;
+    });
 }
 
 void Registered::not_bound(wire::Rkey rkey) {
@@ -159,6 +166,7 @@ void Registered::unbind_all_of(dut::MwHandle mw) {
 
 void Registered::invalidate(wire::Rkey rkey) {
     std::erase_if(bindings_, [&](const Binding& one) { return one.rkey == rkey; });
+    settle_again(rkey);
 }
 
 std::expected<Target, KeyFault> Registered::target(wire::Rkey rkey, std::uint64_t address,

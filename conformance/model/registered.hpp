@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <deque>
 #include <expected>
+#include <functional>
 #include <optional>
 #include <set>
 #include <string_view>
@@ -74,7 +75,8 @@ struct Binding {
     dut::MrHandle mr;
     ByteRange range;
     wire::Access access;
-    bool sure = false; // bound; else the verb has not yet completed
+    std::optional<dut::QpHandle> owner = {}; // of type 2: the one that may use it
+    bool sure = false;                       // bound; else the verb has not yet completed
 };
 
 // The bytes that a request names and may touch: the named range, cut to the region or window.
@@ -98,19 +100,26 @@ class Registered {
     [[nodiscard]] bool device_may_write(const dut::Sge& piece, dut::PdHandle pd);
 
     void bind(Binding binding) { bindings_.push_back(binding); }
-    // The latest binding by this key is done; older ones of its window are void.
+    // The latest binding by this key is done, and its meaning certain; older ones of its window are
+    // void.
     void bound(wire::Rkey rkey);
     void not_bound(wire::Rkey rkey);
     void unbind_all_of(dut::MwHandle mw);
     // Nothing can be reached by this key of a window any more.
     void invalidate(wire::Rkey rkey);
 
-    // The key is that of a window, or may lose its meaning while packets are under way.
+    // Until a verb is done, the key may have one meaning or another: packets are under way.
     void unsettle(wire::Rkey rkey) {
         unsettled_.insert(rkey);
         ever_unsettled_.insert(rkey);
     }
+    void unsettle_windows(const std::function<bool(const Binding&)>& which) {
+        for (const Binding& one : bindings_)
+            if (which(one)) unsettle(one.rkey);
+    }
     void settle_again(wire::Rkey rkey) { unsettled_.erase(rkey); }
+    // KEY-09: whether the key is that of a window which another QP has bound.
+    [[nodiscard]] bool of_another(wire::Rkey rkey, dut::QpHandle qp) const;
     [[nodiscard]] bool settled(wire::Rkey rkey) const { return !unsettled_.contains(rkey); }
     [[nodiscard]] bool always_settled(wire::Rkey rkey) const {
         return !ever_unsettled_.contains(rkey);

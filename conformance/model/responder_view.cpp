@@ -661,6 +661,8 @@ void ResponderView::check_accepted(const Packet& packet, std::int64_t before,
     for (std::size_t i = covered_; i < slots_.size() && slots_[i].first < before; ++i) {
         const Slot& slot = slots_[i];
         if (slot.due.kind != DueAnswer::Kind::Refuse || !slot.alone || !slot.one_due) continue;
+        // Its key may have got a meaning before the request was carried out.
+        if (slot.due.rkey && !memory_.settled(*slot.due.rkey)) continue;
         checked_ = true;
         found.push_back({.rule = std::string(slot.due.rule),
                          .level = slot.due.level,

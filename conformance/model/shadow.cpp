@@ -107,6 +107,7 @@ class Shadow {
     [[nodiscard]] bool has_sound_pieces(const SendWork& work, const Qp& qp);
     void bound(const Call& call);
     void unsettle(const dut::SendRequest& request);
+    void unsettle_windows_of(dut::QpHandle qp);
     void excuse(dut::QpHandle handle);
 
     // What was due before the end.
@@ -333,10 +334,17 @@ void Shadow::asked(const Call& call) {
             changing_.insert(modify->qp);
         // Requests from now on may meet a QP in another state.
         if (modify->attributes.state) excuse(modify->qp);
+        if (modify->attributes.state == wire::QpState::Reset) unsettle_windows_of(modify->qp);
     } else if (const auto* gone = std::get_if<dut::MrDeregister>(&call.request)) {
         if (const Region* region = memory_.find(gone->mr)) memory_.unsettle(region->rkey);
+        memory_.unsettle_windows([&](const Binding& one) { return one.mr == gone->mr; });
+    } else if (const auto* freed = std::get_if<dut::MwDealloc>(&call.request)) {
+        memory_.unsettle_windows([&](const Binding& one) { return one.mw == freed->mw; });
+    } else if (const auto* again = std::get_if<dut::MwBind>(&call.request)) {
+        memory_.unsettle_windows([&](const Binding& one) { return one.mw == again->mw; });
     } else if (const auto* destroy = std::get_if<dut::QpDestroy>(&call.request)) {
         excuse(destroy->qp);
+        unsettle_windows_of(destroy->qp);
     } else if (const auto* post = std::get_if<dut::PostSend>(&call.request)) {
         for (const dut::SendRequest& one : post->requests) {
             unsettle(one);
@@ -345,9 +353,14 @@ void Shadow::asked(const Call& call) {
                           .rkey = one.rkey.value_or(wire::Rkey{}),
                           .mr = one.bind->mr,
                           .range = {one.bind->offset, one.bind->length},
-                          .access = one.bind->access});
+                          .access = one.bind->access,
+                          .owner = post->qp});
         }
     }
+}
+
+void Shadow::unsettle_windows_of(dut::QpHandle qp) {
+    memory_.unsettle_windows([&](const Binding& one) { return one.owner == qp; });
 }
 
 // The QP is about to change. The model does not know what it still does before that.

@@ -183,6 +183,85 @@ TEST_CASE("due answers: a key that is given up meanwhile decides nothing", "[mod
     CHECK(after_nak(scene, NakCode::RemoteAccess) == "");
 }
 
+namespace {
+
+constexpr wire::Rkey kWindow{0x4401};
+
+OwnerScene::Edit to_window(std::uint64_t offset, std::uint32_t length) {
+    return asking([=](wire::Packet& packet) {
+        packet.reth = {.virtual_address = OwnerScene::address + 512 + offset,
+                       .rkey = kWindow,
+                       .dma_length = length};
+    });
+}
+
+// The bytes 512 to 639 of the region.
+void bind_window(OwnerScene& scene, bool polled) {
+    wire::Access access;
+    access.remote_write = true;
+    dut::PostSend chain{.qp = OwnerScene::qp};
+    chain.requests.push_back({.id = 1,
+                              .opcode = wire::WrOpcode::BindMw,
+                              .sge = {},
+                              .rkey = kWindow,
+                              .mw = dut::MwHandle{3},
+                              .bind = dut::Bind{OwnerScene::region, 512, 128, access}});
+    scene.call(std::move(chain), dut::Posted{1});
+    if (polled)
+        scene.polled({.id = 1, .queue = engine::Queue::Send, .opcode = wire::WcOpcode::BindMw});
+}
+
+// Without what is found of the completions.
+std::string of_keys(const std::string& found) {
+    const std::size_t at = found.find("KEY");
+    return at == std::string::npos ? "" : found.substr(at);
+}
+
+void invalidate_window(OwnerScene& scene, bool polled) {
+    dut::PostSend chain{.qp = OwnerScene::qp};
+    chain.requests.push_back(
+        {.id = 2, .opcode = wire::WrOpcode::LocalInv, .sge = {}, .invalidate_rkey = kWindow});
+    scene.call(std::move(chain), dut::Posted{1});
+    if (polled)
+        scene.polled({.id = 2, .queue = engine::Queue::Send, .opcode = wire::WcOpcode::LocalInv});
+}
+
+} // namespace
+
+TEST_CASE("due answers: a window opens its range, from its bind to its end",
+          "[model][KEY-05][KEY-07][KEY-08]") {
+    const auto answer = [](bool bound, std::optional<bool> invalidated, std::uint64_t offset,
+                           bool accepted) {
+        OwnerScene scene;
+        bind_window(scene, bound);
+        if (invalidated) invalidate_window(scene, *invalidated);
+        scene.sent("RDMA_WRITE_ONLY", 0, OwnerScene::data(8), to_window(offset, 8));
+        const std::string found =
+            accepted ? after_ack(scene) : after_nak(scene, NakCode::RemoteAccess);
+        return of_keys(found);
+    };
+    CHECK(answer(true, {}, 120, true) == "");
+    CHECK(answer(true, {}, 120, false) == ""); // it may have lost its meaning meanwhile
+    CHECK(answer(true, {}, 121, true) == "KEY-05 answer");
+    CHECK(answer(true, {}, 121, false) == "");
+    CHECK(answer(false, {}, 121, true) == ""); // the bind is not known to be done
+    CHECK(answer(true, false, 0, true) == "");
+    CHECK(answer(true, true, 0, true) == "KEY-02 answer");
+    CHECK(answer(true, true, 0, false) == "");
+}
+
+TEST_CASE("due answers: what changes a window's key leaves the answer open", "[model][KEY-07]") {
+    const auto changed_by = [](dut::Request request, dut::Result result) {
+        OwnerScene scene;
+        bind_window(scene, true);
+        scene.call(std::move(request), std::move(result));
+        scene.sent("RDMA_WRITE_ONLY", 0, OwnerScene::data(8), to_window(121, 8));
+        return of_keys(after_ack(scene));
+    };
+    CHECK(changed_by(dut::MwDealloc{.mw = dut::MwHandle{3}}, dut::Done{}) == "");
+    CHECK(changed_by(dut::MwAlloc{}, dut::MwAllocated{.mw = dut::MwHandle{4}}) == "KEY-05 answer");
+}
+
 TEST_CASE("due answers: a READ beyond the device's resources decides nothing", "[model][RDR-09]") {
     OwnerScene scene;
     for (std::int64_t psn = 0; psn < 5; ++psn)
