@@ -205,13 +205,14 @@ void bind_window(OwnerScene& scene, bool polled) {
                               .sge = {},
                               .rkey = kWindow,
                               .mw = dut::MwHandle{3},
-                              .bind = dut::Bind{OwnerScene::region, 512, 128, access}});
+                              .bind = dut::Bind{OwnerScene::region, 512, 128, access},
+                              .flags = {.signaled = true}});
     scene.call(std::move(chain), dut::Posted{1});
     if (polled)
         scene.polled({.id = 1, .queue = engine::Queue::Send, .opcode = wire::WcOpcode::BindMw});
 }
 
-// Without what is found of the completions.
+// Without what is found of completions that nobody has polled.
 std::string of_keys(const std::string& found) {
     const std::size_t at = found.find("KEY");
     return at == std::string::npos ? "" : found.substr(at);
@@ -219,8 +220,11 @@ std::string of_keys(const std::string& found) {
 
 void invalidate_window(OwnerScene& scene, bool polled) {
     dut::PostSend chain{.qp = OwnerScene::qp};
-    chain.requests.push_back(
-        {.id = 2, .opcode = wire::WrOpcode::LocalInv, .sge = {}, .invalidate_rkey = kWindow});
+    chain.requests.push_back({.id = 2,
+                              .opcode = wire::WrOpcode::LocalInv,
+                              .sge = {},
+                              .invalidate_rkey = kWindow,
+                              .flags = {.signaled = true}});
     scene.call(std::move(chain), dut::Posted{1});
     if (polled)
         scene.polled({.id = 2, .queue = engine::Queue::Send, .opcode = wire::WcOpcode::LocalInv});
