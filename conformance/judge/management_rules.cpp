@@ -79,14 +79,11 @@ bool same(const Repeatable& one, const flow::Packet& packet, const flow::CmMessa
 }
 
 // A REJ ends the exchange: what comes with the same numbers begins another one.
-bool ended_by(const Repeatable& one, const Context& context) {
-    const auto reject = flow::cm_message_of(context.packet);
-    const bool theirs = one.sender == context.packet.destination &&
-                        one.receiver == context.packet.source &&
-                        one.message.local_id == reject->remote_id;
-    const bool own = one.sender == context.packet.source &&
-                     one.receiver == context.packet.destination &&
-                     one.message.remote_id == reject->remote_id;
+bool ended_by(const Repeatable& one, const flow::Packet& packet, const flow::CmMessage& reject) {
+    const bool theirs = one.sender == packet.destination && one.receiver == packet.source &&
+                        one.message.local_id == reject.remote_id;
+    const bool own = one.sender == packet.source && one.receiver == packet.destination &&
+                     one.message.remote_id == reject.remote_id;
     return theirs || own;
 }
 
@@ -144,7 +141,9 @@ void judge_repeats(const Context& context, std::deque<Repeatable>& messages) {
     const auto message = flow::cm_message_of(context.packet);
     if (!message) return;
     if (message->kind == flow::CmKind::Reject) {
-        std::erase_if(messages, [&](const Repeatable& one) { return ended_by(one, context); });
+        std::erase_if(messages, [&](const Repeatable& one) {
+            return ended_by(one, context.packet, *message);
+        });
     }
     const bool repeatable = message->kind == flow::CmKind::Request ||
                             message->kind == flow::CmKind::Reply ||

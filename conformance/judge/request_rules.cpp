@@ -87,7 +87,7 @@ void judge_first_psn(const Context& context) {
 }
 
 // REQ-02: half of all PSNs, those of READ responses to come included.
-void judge_window(const Context& context) {
+void judge_outstanding(const Context& context) {
     constexpr std::int64_t most = std::int64_t{1} << 23;
     const flow::Stream& stream = context.stream();
     if (context.seen.kind != Class::New) return;
@@ -232,7 +232,7 @@ void judge_request(const Context& context) {
     judge_length(context);
     judge_first_psn(context);
     judge_order(context);
-    judge_window(context);
+    judge_outstanding(context);
     judge_open_reads(context);
     Notes& notes = *context.notes;
     const flow::Packet& packet = context.packet;
