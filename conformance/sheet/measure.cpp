@@ -536,27 +536,18 @@ struct Measuring {
 };
 
 constexpr std::array kMeasurings{
-    Measuring{"sheet/ack-latency", ack_latency},
-    Measuring{"sheet/ack-messages", ack_messages},
-    Measuring{"sheet/ack-packets", ack_packets},
-    Measuring{"sheet/ack-timer", ack_timer},
-    Measuring{"sheet/after-nak", after_nak},
-    Measuring{"sheet/after-timeout", after_timeout},
-    Measuring{"sheet/cnp", cnp},
-    Measuring{"sheet/cnp-reaction", cnp_reaction},
-    Measuring{"sheet/duplicates", duplicates},
-    Measuring{"sheet/goodput-00", goodput},
-    Measuring{"sheet/goodput-02", goodput},
-    Measuring{"sheet/goodput-05", goodput},
-    Measuring{"sheet/goodput-10", goodput},
-    Measuring{"sheet/goodput-20", goodput},
-    Measuring{"sheet/goodput-50", goodput},
-    Measuring{"sheet/implied-nak", implied_nak},
+    Measuring{"sheet/ack-latency", ack_latency},     Measuring{"sheet/ack-messages", ack_messages},
+    Measuring{"sheet/ack-packets", ack_packets},     Measuring{"sheet/ack-timer", ack_timer},
+    Measuring{"sheet/ack-timer-long", ack_timer},    Measuring{"sheet/after-nak", after_nak},
+    Measuring{"sheet/after-timeout", after_timeout}, Measuring{"sheet/cnp", cnp},
+    Measuring{"sheet/cnp-reaction", cnp_reaction},   Measuring{"sheet/duplicates", duplicates},
+    Measuring{"sheet/goodput-00", goodput},          Measuring{"sheet/goodput-02", goodput},
+    Measuring{"sheet/goodput-05", goodput},          Measuring{"sheet/goodput-10", goodput},
+    Measuring{"sheet/goodput-20", goodput},          Measuring{"sheet/goodput-50", goodput},
+    Measuring{"sheet/implied-nak", implied_nak},     Measuring{"sheet/long-ack-timer", ack_timer},
     Measuring{"sheet/nak-latency", nak_latency},
-    Measuring{"sheet/read-latency", read_latency},
-    Measuring{"sheet/retry-count", retry_count},
-    Measuring{"sheet/rnr-retries", rnr_retries},
-    Measuring{"sheet/rnr-timer", rnr_timer},
+    Measuring{"sheet/read-latency", read_latency},   Measuring{"sheet/retry-count", retry_count},
+    Measuring{"sheet/rnr-retries", rnr_retries},     Measuring{"sheet/rnr-timer", rnr_timer},
 };
 
 } // namespace
