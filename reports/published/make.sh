@@ -43,7 +43,7 @@ for device in "$@"; do
 done
 if [[ " $*" != *" built-in-engine="* ]]; then
     "$veriroce" test -q --slow --report "$work/suite" >console.txt
-    "$veriroce" test -q --data-sheet --report "$work/sheet" >>console.txt
+    "$veriroce" test -q --data-sheet --slow --report "$work/sheet" >>console.txt
     publish built-in-engine "$work/suite" "$work/sheet"
 fi
 
