@@ -36,7 +36,8 @@ std::string blame(VirtualTestbedOptions options, std::uint64_t seed, std::uint64
     for (const Unconfirmed& one : exploration.unconfirmed())
         told += std::to_string(one.seed) + " " + one.signature + ": " + one.why + "\n";
     for (const auto& [what, of_seed] : exploration.troubles()) {
-        if (what.starts_with("SKIP: the DUT refused post_send")) continue; // as a device may in ERR
+        // As a device may in ERR, and where its queue is full.
+        if (what.starts_with("SKIP: the DUT refused ") && what.contains("post")) continue;
         told += std::to_string(of_seed) + " " + what + "\n";
     }
     CHECK(exploration.counts().dialogues == runs);
@@ -61,7 +62,7 @@ TEST_CASE("explorer: the dialogues of seeds are the same with each compiler", "[
         const std::string text = dialogue_of(seed, reach).text;
         sum = wire::crc32c(std::as_bytes(std::span(text)), sum);
     }
-    CHECK(sum == 0xBCCAE0CA);
+    CHECK(sum == 0x0F2C1B72);
 }
 
 TEST_CASE("explorer: no line of a dialogue is too long for a script", "[explorer]") {
