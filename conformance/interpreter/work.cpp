@@ -68,7 +68,8 @@ Task<Met<std::int64_t>> posted(Interpreter& interpreter, CaseQp& qp, dut::Reques
     // A dialogue does not count the places of a queue: one that is full may refuse.
     const bool full = !answer && answer.error().errno_name == "ENOMEM";
     if (full && is_unscripted(interpreter))
-        co_return refused(answer.error(), Demand::Optional, span);
+        co_return unsupported(
+            span, fmt::format("the DUT refused {}: its queue is full", answer.error().verb));
     const bool passes = may_refuse && may_be_refused(qp.state, queue);
     if (!answer && !(passes && answer.error().refused()))
         co_return refused(answer.error(), demand, span);
