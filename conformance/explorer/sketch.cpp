@@ -561,9 +561,11 @@ std::string Sketch::qp_lines() const {
     sim::Random depth(depth_seed_);
     for (std::size_t i = 0; i < qps_.size(); ++i) {
         const Qp& qp = qps_[i];
-        if (features_.small_queues)
-            text += fmt::format("qp     {}send_wr={} recv_wr={}\n", of(qp), depth.pick(depths),
-                                depth.pick(depths));
+        if (features_.small_queues) {
+            const std::uint64_t to_send = depth.pick(depths);
+            const std::uint64_t to_receive = depth.pick(depths);
+            text += fmt::format("qp     {}send_wr={} recv_wr={}\n", of(qp), to_send, to_receive);
+        }
         const std::string psn = features_.wrap ? fmt::format(" psn={}", qp.dut_first) : "";
         const std::string timer =
             is_reliable(qp.talk) ? fmt::format(" timeout={}", timeout_) : std::string{};

@@ -1,12 +1,14 @@
 #include "conformance/interpreter/dut_calls.hpp"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 
 #include <fmt/format.h>
 
 #include "conformance/interpreter/attributes.hpp"
 #include "conformance/interpreter/environment.hpp"
+#include "conformance/interpreter/expect.hpp"
 #include "conformance/interpreter/one_of.hpp"
 
 namespace veriroce::interpreter {
@@ -91,6 +93,18 @@ std::unexpected<Unmet> refused(const dut::Failure& failure, Demand demand, Span 
                       .line = span.line,
                       .subject = failure.verb,
                       .detail = fmt::format("{} ({})", failure.errno_name, failure.message)}});
+}
+
+std::unexpected<Unmet> refused_in(const Interpreter& interpreter, const dut::Failure& failure,
+                                  Demand demand, Span span) {
+    constexpr std::array posts{dut::PostSend::method, dut::PostRecv::method, dut::SrqPost::method,
+                               dut::MwBind::method};
+    const bool full =
+        failure.errno_name == "ENOMEM" && std::ranges::find(posts, failure.verb) != posts.end();
+    if (full && is_unscripted(interpreter))
+        return unsupported(span,
+                           fmt::format("the DUT refused {}: its queue is full", failure.verb));
+    return refused(failure, demand, span);
 }
 
 bool is_refusal(const Unmet& unmet) {

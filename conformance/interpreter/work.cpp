@@ -9,7 +9,6 @@
 #include "conformance/interpreter/clock.hpp"
 #include "conformance/interpreter/dut_calls.hpp"
 #include "conformance/interpreter/environment.hpp"
-#include "conformance/interpreter/expect.hpp"
 #include "conformance/interpreter/objects.hpp"
 #include "conformance/interpreter/order.hpp"
 #include "conformance/interpreter/queues.hpp"
@@ -65,14 +64,9 @@ Task<Met<std::int64_t>> posted(Interpreter& interpreter, CaseQp& qp, dut::Reques
                                engine::Queue queue, Ids ids, bool may_refuse, Span span) {
     const Demand demand = demand_of(request, interpreter.environment());
     const dut::Answer answer = co_await interpreter.events().call(std::move(request));
-    // A dialogue does not count the places of a queue: one that is full may refuse.
-    const bool full = !answer && answer.error().errno_name == "ENOMEM";
-    if (full && is_unscripted(interpreter))
-        co_return unsupported(
-            span, fmt::format("the DUT refused {}: its queue is full", answer.error().verb));
     const bool passes = may_refuse && may_be_refused(qp.state, queue);
     if (!answer && !(passes && answer.error().refused()))
-        co_return refused(answer.error(), demand, span);
+        co_return refused_in(interpreter, answer.error(), demand, span);
     const std::int64_t all = ids.last - ids.first + 1;
     const std::int64_t taken =
         answer ? all : std::min<std::int64_t>(answer.error().posted.value_or(0), all);
