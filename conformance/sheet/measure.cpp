@@ -545,9 +545,9 @@ constexpr std::array kMeasurings{
     Measuring{"sheet/goodput-05", goodput},          Measuring{"sheet/goodput-10", goodput},
     Measuring{"sheet/goodput-20", goodput},          Measuring{"sheet/goodput-50", goodput},
     Measuring{"sheet/implied-nak", implied_nak},     Measuring{"sheet/long-ack-timer", ack_timer},
-    Measuring{"sheet/nak-latency", nak_latency},
-    Measuring{"sheet/read-latency", read_latency},   Measuring{"sheet/retry-count", retry_count},
-    Measuring{"sheet/rnr-retries", rnr_retries},     Measuring{"sheet/rnr-timer", rnr_timer},
+    Measuring{"sheet/nak-latency", nak_latency},     Measuring{"sheet/read-latency", read_latency},
+    Measuring{"sheet/retry-count", retry_count},     Measuring{"sheet/rnr-retries", rnr_retries},
+    Measuring{"sheet/rnr-timer", rnr_timer},
 };
 
 } // namespace
