@@ -1,5 +1,6 @@
 #include "conformance/commands/test_play.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <span>

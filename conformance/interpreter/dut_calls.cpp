@@ -74,17 +74,27 @@ bool says_unsupported(const dut::Failure& failure) {
            failure.errno_name == "ENOSYS";
 }
 
+bool is_full_queue(const dut::Failure& failure) {
+    constexpr std::array posts{dut::PostSend::method, dut::PostRecv::method, dut::SrqPost::method,
+                               dut::MwBind::method};
+    return failure.errno_name == "ENOMEM" && std::ranges::find(posts, failure.verb) != posts.end();
+}
+
 } // namespace
 
 Demand demand_of(const dut::Request& request, const Environment& environment) {
     return std::visit(DemandOf{environment}, request) ? Demand::Optional : Demand::Basic;
 }
 
-std::unexpected<Unmet> refused(const dut::Failure& failure, Demand demand, Span span) {
+std::unexpected<Unmet> refused(const Interpreter& interpreter, const dut::Failure& failure,
+                               Demand demand, Span span) {
     if (failure.code == static_cast<std::int32_t>(dut::FailureCode::MethodNotFound)) {
         return unsupported(span, failure.message);
     }
     if (!failure.refused()) return unplayable(span, failure.message);
+    if (is_unscripted(interpreter) && is_full_queue(failure))
+        return unsupported(span,
+                           fmt::format("the DUT refused {}: its queue is full", failure.verb));
     const bool lacks =
         says_unsupported(failure) || (demand == Demand::Optional && failure.errno_name == "EINVAL");
     return std::unexpected(
@@ -93,18 +103,6 @@ std::unexpected<Unmet> refused(const dut::Failure& failure, Demand demand, Span 
                       .line = span.line,
                       .subject = failure.verb,
                       .detail = fmt::format("{} ({})", failure.errno_name, failure.message)}});
-}
-
-std::unexpected<Unmet> refused_in(const Interpreter& interpreter, const dut::Failure& failure,
-                                  Demand demand, Span span) {
-    constexpr std::array posts{dut::PostSend::method, dut::PostRecv::method, dut::SrqPost::method,
-                               dut::MwBind::method};
-    const bool full =
-        failure.errno_name == "ENOMEM" && std::ranges::find(posts, failure.verb) != posts.end();
-    if (full && is_unscripted(interpreter))
-        return unsupported(span,
-                           fmt::format("the DUT refused {}: its queue is full", failure.verb));
-    return refused(failure, demand, span);
 }
 
 bool is_refusal(const Unmet& unmet) {

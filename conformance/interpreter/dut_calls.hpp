@@ -21,11 +21,10 @@ enum class Demand : std::uint8_t { Basic, Optional };
 Demand demand_of(const dut::Request& request, const Environment& environment);
 
 // The DUT refused a verb or did not answer: an ERROR, because the tester could not prepare the
-// case. If the device lacks what was demanded: a SKIP that names the verb.
-std::unexpected<Unmet> refused(const dut::Failure& failure, Demand demand, Span span);
-// The same, but a SKIP in a dialogue whose queue is full: it does not count the places.
-std::unexpected<Unmet> refused_in(const Interpreter& interpreter, const dut::Failure& failure,
-                                  Demand demand, Span span);
+// case. A SKIP that names the verb if the device lacks what was demanded, and in a dialogue if the
+// queue is full: dialogues do not count its places.
+std::unexpected<Unmet> refused(const Interpreter& interpreter, const dut::Failure& failure,
+                               Demand demand, Span span);
 [[nodiscard]] bool is_refusal(const Unmet& unmet);
 
 // How long one call to the DUT may wait; bounded, so that it does not outlive its case by much.
@@ -35,7 +34,7 @@ template <typename Result>
 Task<Met<Result>> ask(Interpreter& interpreter, dut::Request request, Span span) {
     const Demand demand = demand_of(request, interpreter.environment());
     dut::Answer answer = co_await interpreter.events().call(std::move(request));
-    if (!answer) co_return refused_in(interpreter, answer.error(), demand, span);
+    if (!answer) co_return refused(interpreter, answer.error(), demand, span);
     auto* result = std::get_if<Result>(&*answer);
     if (result == nullptr) co_return unplayable(span, "the DUT answered another question");
     co_return std::move(*result);

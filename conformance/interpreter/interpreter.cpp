@@ -86,7 +86,7 @@ Task<void> play_case(Interpreter& interpreter) {
     const dut::Answer gone = co_await interpreter.events().call(std::move(reset));
     if (gone || interpreter.result().verdict != Verdict::Pass) co_return;
     interpreter.result().verdict = Verdict::Error;
-    Unmet unmet = refused(gone.error(), Demand::Basic, {}).error();
+    Unmet unmet = refused(interpreter, gone.error(), Demand::Basic, {}).error();
     interpreter.result().findings.assign(1, std::move(unmet.finding));
 }
 

@@ -66,7 +66,7 @@ Task<Met<std::int64_t>> posted(Interpreter& interpreter, CaseQp& qp, dut::Reques
     const dut::Answer answer = co_await interpreter.events().call(std::move(request));
     const bool passes = may_refuse && may_be_refused(qp.state, queue);
     if (!answer && !(passes && answer.error().refused()))
-        co_return refused_in(interpreter, answer.error(), demand, span);
+        co_return refused(interpreter, answer.error(), demand, span);
     const std::int64_t all = ids.last - ids.first + 1;
     const std::int64_t taken =
         answer ? all : std::min<std::int64_t>(answer.error().posted.value_or(0), all);

@@ -255,11 +255,10 @@ inline bool again(flow::Class kind) {
 
 // The groups. Each takes every packet for which it is meant, and reports.
 void judge_frame(const decode::Dissection& frame,
-                 const Context& context);      // what stands before the BTH
-void judge_packet(const Context& context);     // one packet by itself
-void judge_management(const Context& context); // CM, one message by itself
-// CM, a message that comes again. `messages` are the latest.
-void judge_repeats(const Context& context, std::deque<Repeatable>& messages);
+                 const Context& context);  // what stands before the BTH
+void judge_packet(const Context& context); // one packet by itself
+// CM. `messages` are the latest that may be repeated.
+void judge_management(const Context& context, std::deque<Repeatable>& messages);
 void judge_path(const Context& context);        // what all packets of a QP have in common
 void judge_request(const Context& context);     // the requester
 void judge_read_retry(const Context& context);  // a READ that is asked for again

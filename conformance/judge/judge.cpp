@@ -248,13 +248,12 @@ void Judge::State::judge(const flow::Packet& packet, const decode::Dissection* f
     const bool contradicts = frame != nullptr && frame->icrc.status != decode::IcrcStatus::Bad;
     if (bad) ++(contradicts ? summary.contradictory : summary.damaged);
     const bool dropped = bad || seen.kind == flow::Class::Damaged;
-    if (!dropped) judge_packet(context);
     if (!dropped) {
-        judge_management(context);
-        judge_repeats(context, messages);
+        judge_packet(context);
+        judge_management(context, messages);
+        for (Notifier& notifier : notifiers)
+            judge_congestion(context, notifier);
     }
-    for (Notifier& notifier : notifiers)
-        if (!dropped) judge_congestion(context, notifier);
     if (!seen.connection) return;
     if (dropped || seen.kind == flow::Class::Outside) {
         note_without_effect(context);

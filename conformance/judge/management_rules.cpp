@@ -135,28 +135,25 @@ void judge_repeat(const Context& context, const std::deque<Repeatable>& messages
                     phrase({"the REQ gives its answer ", *wanted})});
 }
 
-} // namespace
-
-void judge_repeats(const Context& context, std::deque<Repeatable>& messages) {
-    const auto message = flow::cm_message_of(context.packet);
-    if (!message) return;
-    if (message->kind == flow::CmKind::Reject) {
+void judge_repeats(const Context& context, const flow::CmMessage& message,
+                   std::deque<Repeatable>& messages) {
+    if (message.kind == flow::CmKind::Reject) {
         std::erase_if(messages, [&](const Repeatable& one) {
-            return ended_by(one, context.packet, *message);
+            return ended_by(one, context.packet, message);
         });
     }
-    const bool repeatable = message->kind == flow::CmKind::Request ||
-                            message->kind == flow::CmKind::Reply ||
-                            message->kind == flow::CmKind::DisconnectRequest;
+    const bool repeatable = message.kind == flow::CmKind::Request ||
+                            message.kind == flow::CmKind::Reply ||
+                            message.kind == flow::CmKind::DisconnectRequest;
     if (!repeatable) return;
     const auto before = std::ranges::find_if(
-        messages, [&](const Repeatable& one) { return same(one, context.packet, *message); });
+        messages, [&](const Repeatable& one) { return same(one, context.packet, message); });
     if (before == messages.end()) {
         constexpr std::size_t most = 256;
         if (messages.size() == most) messages.pop_front();
         messages.push_back({.sender = context.packet.source,
                             .receiver = context.packet.destination,
-                            .message = *message,
+                            .message = message,
                             .times = 1,
                             .first_number = context.packet.number,
                             .last_number = context.packet.number,
@@ -169,7 +166,9 @@ void judge_repeats(const Context& context, std::deque<Repeatable>& messages) {
     before->last = context.packet.time;
 }
 
-void judge_management(const Context& context) {
+} // namespace
+
+void judge_management(const Context& context, std::deque<Repeatable>& messages) {
     const auto message = flow::cm_message_of(context.packet);
     if (!message) return;
     judge_mad(context);
@@ -186,6 +185,7 @@ void judge_management(const Context& context) {
     case flow::CmKind::DisconnectRequest: break;
     case flow::CmKind::Other: judge_path_answer(context); break;
     }
+    judge_repeats(context, *message, messages);
 }
 
 } // namespace veriroce::judge

@@ -129,7 +129,7 @@ void judge_open_reads(const Context& context) {
 // then: between its decision and the port, real devices take tens of microseconds.
 bool may_be_of_timer(const Context& context, wire::Duration since) {
     constexpr wire::Duration under_way = std::chrono::microseconds(100);
-    constexpr wire::Duration if_unknown = std::chrono::milliseconds(1); // nobody's is shorter
+    constexpr wire::Duration if_unknown = std::chrono::milliseconds(1); // the shortest in use
     if (!context.seen.previous || since > under_way) return false;
     const auto& code = context.connection->ends[context.seen.from].attributes.timeout;
     const wire::Duration timer =

@@ -13,9 +13,6 @@
 
 namespace veriroce::model {
 
-// How long after a call a packet may leave that was on its way out, in virtual time.
-inline constexpr wire::Duration kOnItsWayOut = std::chrono::milliseconds(1);
-
 // One life of a QP: from RTR to the next RESET.
 struct Connection {
     dut::QpHandle handle;

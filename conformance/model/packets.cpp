@@ -15,6 +15,9 @@
 namespace veriroce::model {
 namespace {
 
+// How long after a call a packet may leave that was on its way out, in virtual time.
+constexpr wire::Duration kOnItsWayOut = std::chrono::milliseconds(1);
+
 // One walk over the story.
 class Walk {
   public:

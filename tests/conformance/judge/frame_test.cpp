@@ -22,7 +22,8 @@ constexpr std::size_t kRejectReason = kCmData + 11;
 constexpr std::size_t kRequestGid = kCmData + 56;
 constexpr std::size_t kRequestPsn = kCmData + 44;
 constexpr std::size_t kRequestTimeout =
-    kCmData + 43; // for the answer to a REQ; in its highest bits
+    kCmData + 43;                                   // for the answer to a REQ; in its highest bits
+constexpr std::size_t kReplyTimeout = kCmData + 47; // for the answer to a REP
 constexpr std::size_t kRequestPkey = kCmData + 48;
 constexpr std::size_t kRequestRepeats = kCmData + 51; // in its highest bits
 constexpr std::size_t kReplyPsn = kCmData + 20;
@@ -158,7 +159,7 @@ TEST_CASE("judge CM-01: how often and when a CM message comes again", "[judge][C
         auto frames = frames_of(pcap("rxe-rping-cm"));
         frames.at(0).bytes.at(kRequestRepeats) = std::byte{repeats};
         frames[0].bytes.at(kRequestTimeout) = std::byte{(20 << 3) | 0};
-        frames[0].bytes.at(kRequestTimeout + 4) = std::byte{(20 << 3) | 7};
+        frames[0].bytes.at(kReplyTimeout) = std::byte{(20 << 3) | 7};
         wire::seal(frames[0].bytes);
         std::vector<Frame> all;
         wire::Duration later{0};
