@@ -33,7 +33,7 @@ std::string seconds(wire::Duration time) {
     return fmt::format("{:.1f} s", std::chrono::duration<double>(time).count());
 }
 
-// ", 100 Gb/s"; empty if nobody knows it.
+// ", 100 Gb/s"; empty if the agent does not tell the speed.
 std::string speed_text(const testbed::DeviceFacts& device) {
     const auto found = device.limits.find("speed_mbps");
     return found == device.limits.end()

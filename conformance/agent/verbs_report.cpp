@@ -147,7 +147,7 @@ std::string_view state_name(ibv_port_state state) {
     return "NOP";
 }
 
-// Of a lane, by the codes of ibv_query_port; those of 8b/10b lanes are what their line carries.
+// The rate of a lane, by the codes of ibv_query_port; of 8b/10b lanes the rate on the line.
 std::uint32_t lane_mbps(std::uint8_t speed) {
     switch (speed) {
     case 1: return 2'500;

@@ -46,7 +46,8 @@ std::string queue_of(const Qp& qp) {
 
 void Qp::begin_again() {
     psn = dut_psn = 0;
-    // What failed has notified the queue, and nobody takes that: it is not armed again.
+    // What failed has notified the queue. The dialogue does not take the notification, so it must
+    // not arm the queue again.
     armed = armed || armed_for_faults;
     known = answers_known = true;
     dead = dut_dead = in_error = false;

@@ -25,9 +25,9 @@ struct DeviceFacts {
 };
 
 struct RunInfo {
-    std::string program; // "veriroce 0.1.0"; empty in files of older versions, as the next
+    std::string program; // "veriroce 0.1.0"; empty in files of older versions
     std::uint64_t seed = 0;
-    std::string mutant; // what is wrong with the built-in engine on purpose: names, or empty
+    std::string mutant; // the defect that is planted in the built-in engine; empty without one
     std::string dut;    // "built-in engine, virtual time", or what the agent said of itself
     std::string link;   // "virtual", or "tester0, 52:54:..., MTU 1500"
     std::string profile;

@@ -212,7 +212,7 @@ void bind_window(OwnerScene& scene, bool polled) {
         scene.polled({.id = 1, .queue = engine::Queue::Send, .opcode = wire::WcOpcode::BindMw});
 }
 
-// Without what is found of completions that nobody has polled.
+// Without what is found of completions that the test has not polled.
 std::string of_keys(const std::string& found) {
     const std::size_t at = found.find("KEY");
     return at == std::string::npos ? "" : found.substr(at);
