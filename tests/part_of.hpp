@@ -9,7 +9,7 @@
 namespace veriroce::test {
 
 // Sanitizers make a test several times as long, and look for mistakes of memory, of which any
-// element of a table shows as many as the next: with them a sweep takes one step of seventeen.
+// element of a table shows as many as the next: with them a sweep takes one step of 31.
 #if defined(__SANITIZE_ADDRESS__)
 inline constexpr bool kSanitized = true;
 #elif defined(__has_feature)
@@ -17,7 +17,7 @@ inline constexpr bool kSanitized = __has_feature(address_sanitizer);
 #else
 inline constexpr bool kSanitized = false;
 #endif
-inline constexpr std::size_t kSweepStep = kSanitized ? 17 : 1;
+inline constexpr std::size_t kSweepStep = kSanitized ? 31 : 1;
 
 // Part `part` of `parts` takes every `parts`-th element, from that one on: together all of them.
 template <std::ranges::random_access_range List>
