@@ -204,6 +204,26 @@ void ask_groups(Talk& talk, const Subject& subject) {
     ask("srq", dut::SrqCreate{.pd = pd->pd, .depth = 4, .limit = std::nullopt});
     const bool only_type_2 = there("mw2") && !there("mw1");
     ask("mw", dut::MwAlloc{.pd = pd->pd, .type = static_cast<std::uint8_t>(only_type_2 ? 2 : 1)});
+    ask("congestion", dut::CongestionGet{});
+    ask("congestion", dut::CongestionSet{});
+}
+
+void ask_congestion(Talk& talk, const Subject& subject) {
+    if (!has(subject.welcome.capabilities, "congestion")) return;
+    talk.check(subject.welcome.congestion.has_value(), "congestion in hello",
+               "the settings, because the capabilities list congestion");
+    const auto before = talk.gives("congestion_get", dut::CongestionGet{});
+    if (!before || !before->cnp_dscp) return;
+    const auto other = static_cast<std::uint8_t>(*before->cnp_dscp ^ 1U);
+    const auto changed =
+        talk.gives("congestion_set", dut::CongestionSet{.settings = {.cnp_dscp = other}});
+    if (!changed) return;
+    talk.check(changed->cnp_dscp == other, "congestion_set", "all settings, as they are now");
+    talk.gives("reset", dut::Reset{});
+    const auto after = talk.gives("congestion_get", dut::CongestionGet{});
+    if (!after) return;
+    talk.check(after->cnp_dscp == before->cnp_dscp, "reset after congestion_set",
+               "the settings from before the connection changed them");
 }
 
 void ask_apart(Talk& talk, const Subject& subject) {

@@ -28,6 +28,7 @@ void ask_posts(Talk& talk, const Subject& subject);
 void ask_waits(Talk& talk, const Subject& subject);
 void ask_rest(Talk& talk, const Subject& subject);
 void ask_groups(Talk& talk, const Subject& subject);
+void ask_congestion(Talk& talk, const Subject& subject);
 void ask_apart(Talk& talk, const Subject& subject);
 
 } // namespace veriroce::agent

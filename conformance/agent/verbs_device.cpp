@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "conformance/agent/verbs_names.hpp"
+#include "conformance/dut/capabilities.hpp"
 
 namespace veriroce::agent {
 
@@ -32,7 +33,8 @@ std::expected<void, dut::Failure> destroy(Ptr& object, Verb verb, std::string_vi
 } // namespace
 
 VerbsDevice::VerbsDevice(ContextPtr context, dut::Budget& budget)
-    : context_(std::move(context)), budget_(budget) {
+    : context_(std::move(context)), budget_(budget),
+      congestion_(ibv_get_device_name(context_->device)) {
     make_nonblocking(context_->async_fd);
 }
 
@@ -56,6 +58,7 @@ void VerbsDevice::destroy_all() {
     cqs_.clear();
     pds_.clear();
     posted_requests_.clear();
+    congestion_.restore();
     drain_events(wire::Instant{}); // events of destroyed objects
     events_.clear();
 }
@@ -75,6 +78,10 @@ dut::Answer VerbsDevice::carry_out(const dut::Hello& /*request*/, wire::Instant 
     const auto memlock = welcome.limits.memlock_bytes;
     welcome.limits = budget_.limits();
     welcome.limits.memlock_bytes = memlock;
+    if (congestion_.any()) {
+        dut::add_capability(welcome, "congestion");
+        welcome.congestion = congestion_.read();
+    }
     return welcome;
 }
 
@@ -93,6 +100,28 @@ dut::Answer VerbsDevice::carry_out(const dut::Reset& /*request*/, wire::Instant 
 
 dut::Answer VerbsDevice::carry_out(const dut::Ping& /*request*/, wire::Instant now) {
     return dut::Pong{.at = now};
+}
+
+// --- congestion management --------------------------------------------------------------------
+
+namespace {
+
+dut::Failure no_congestion(std::string_view method) {
+    return dut::no_method(method, "the driver has no files for congestion management");
+}
+
+} // namespace
+
+dut::Answer VerbsDevice::carry_out(const dut::CongestionGet& /*request*/, wire::Instant /*now*/) {
+    if (!congestion_.any()) return std::unexpected(no_congestion(dut::CongestionGet::method));
+    return congestion_.read();
+}
+
+dut::Answer VerbsDevice::carry_out(const dut::CongestionSet& request, wire::Instant /*now*/) {
+    if (!congestion_.any()) return std::unexpected(no_congestion(dut::CongestionSet::method));
+    if (const int error = congestion_.write(request.settings); error != 0)
+        return std::unexpected(refused_with(dut::CongestionSet::method, error));
+    return congestion_.read();
 }
 
 // --- protection domains, completion queues ----------------------------------------------------

@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "conformance/agent/congestion_files.hpp"
 #include "conformance/agent/posted_requests.hpp"
 #include "conformance/dut/budget.hpp"
 #include "conformance/dut/executor.hpp"
@@ -118,6 +119,8 @@ class VerbsDevice final : public dut::Executor {
     dut::Answer carry_out(const dut::MwAlloc& request, wire::Instant now);
     dut::Answer carry_out(const dut::MwBind& request, wire::Instant now);
     dut::Answer carry_out(const dut::MwDealloc& request, wire::Instant now);
+    dut::Answer carry_out(const dut::CongestionGet& request, wire::Instant now);
+    dut::Answer carry_out(const dut::CongestionSet& request, wire::Instant now);
 
     void destroy_all();
     void drain_events(wire::Instant now);
@@ -156,6 +159,7 @@ class VerbsDevice final : public dut::Executor {
     std::map<dut::QpHandle, Qp> qps_;
     std::map<std::uint32_t, dut::QpHandle> qp_by_number_;
     PostedRequests posted_requests_;
+    CongestionFiles congestion_;
     std::deque<dut::Event> events_;
     std::uint64_t next_handle_ =
         1; // one sequence for all kinds, so that a handle of another kind is never found

@@ -36,6 +36,7 @@ void complete(Welcome& welcome) {
 void remove_capability(Welcome& welcome, std::string_view word) {
     const auto erase = [&](std::string_view one) { std::erase(welcome.capabilities, one); };
     erase(word);
+    if (word == "congestion") welcome.congestion.reset();
     if (word == "mw") {
         erase("mw1");
         erase("mw2");

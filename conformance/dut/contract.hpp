@@ -27,7 +27,8 @@ struct Request
     : std::variant<Hello, PdCreate, PdDestroy, CqCreate, CqDestroy, MrRegister, MrRead, MrWrite,
                    MrFill, MrDigest, MrDeregister, QpCreate, QpDestroy, QpModify, QpQuery, PostSend,
                    PostRecv, Poll, Counters, Cancel, Reset, Ping, Events, CqArm, CqWait, SrqCreate,
-                   SrqModify, SrqPost, SrqDestroy, MwAlloc, MwBind, MwDealloc> {
+                   SrqModify, SrqPost, SrqDestroy, MwAlloc, MwBind, MwDealloc, CongestionGet,
+                   CongestionSet> {
     using variant::variant;
     Request();
     Request(const Request&);
@@ -39,7 +40,7 @@ struct Request
 
 struct Result : std::variant<Done, Welcome, PdCreated, CqCreated, MrRegistered, MrData, MrDigested,
                              QpCreated, QpQueried, Posted, Polled, CounterValues, Pong, EventList,
-                             Notified, SrqCreated, MwAllocated, MwBound> {
+                             Notified, SrqCreated, MwAllocated, MwBound, CongestionSettings> {
     using variant::variant;
     Result();
     Result(const Result&);

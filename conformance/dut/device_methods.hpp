@@ -1,6 +1,6 @@
 // The contract's methods on the device and the connection: hello, counters, cancel, reset, ping,
-// and the groups `events` and `notify`. One struct per method and one per result; fields have the
-// names of the JSON fields. See contract.hpp.
+// and the groups `events`, `notify` and `congestion`. One struct per method and one per result;
+// fields have the names of the JSON fields. See contract.hpp.
 //
 // Source: conformance/agent/README.md, the contract's reference.
 #pragma once
@@ -76,6 +76,17 @@ struct AgentLimits {
     friend bool operator==(const AgentLimits&, const AgentLimits&) = default;
 };
 
+// How the device takes part in congestion management. A setting that it does not report, it
+// cannot change.
+struct CongestionSettings {
+    std::optional<bool> np;                       // it answers marked packets by CNPs
+    std::optional<bool> rp;                       // CNPs make its new QPs send more slowly
+    std::optional<std::uint32_t> cnp_interval_us; // the least time between two CNPs
+    std::optional<std::uint8_t> cnp_dscp;         // of the CNPs that it sends
+
+    friend bool operator==(const CongestionSettings&, const CongestionSettings&) = default;
+};
+
 struct Welcome {
     std::uint32_t version = kContractVersion;
     std::string name;
@@ -94,6 +105,7 @@ struct Welcome {
     std::uint8_t local_ca_ack_delay = 0; // 4.096 us * 2^n
     std::string atomic;                  // "NONE", "HCA", "GLOB"
     AgentLimits limits;
+    std::optional<CongestionSettings> congestion; // with the capability of that name
 
     friend bool operator==(const Welcome&, const Welcome&) = default;
 };
@@ -185,6 +197,22 @@ struct CqWait {
     CqHandle cq;
     std::uint32_t wait_ms = 0;
     friend bool operator==(const CqWait&, const CqWait&) = default;
+};
+
+// --- capability `congestion` ------------------------------------------------------------------
+
+struct CongestionGet {
+    static constexpr std::string_view method = "congestion_get";
+    using Gives = CongestionSettings;
+    friend bool operator==(const CongestionGet&, const CongestionGet&) = default;
+};
+// Changes the settings that are given, for the whole device and until this connection's `reset` or
+// its end. Answers with all of them as they are now: a device may round.
+struct CongestionSet {
+    static constexpr std::string_view method = "congestion_set";
+    using Gives = CongestionSettings;
+    CongestionSettings settings;
+    friend bool operator==(const CongestionSet&, const CongestionSet&) = default;
 };
 
 } // namespace veriroce::dut

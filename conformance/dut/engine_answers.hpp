@@ -38,4 +38,6 @@ inline Answer posted_or(std::string_view verb, const engine::Engine::Posted& res
     return std::unexpected(std::move(failure));
 }
 
+CongestionSettings settings_of(const engine::Congestion& congestion);
+
 } // namespace veriroce::dut

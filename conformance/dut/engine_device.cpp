@@ -34,6 +34,8 @@ void EngineDevice::destroy_all() {
         static_cast<void>(engine_.destroy_cq(id_of<engine::CqId>(cq)));
     for (const auto pd : pds_)
         static_cast<void>(engine_.destroy_pd(id_of<engine::PdId>(pd)));
+    if (congestion_before_) engine_.set_congestion(*congestion_before_);
+    congestion_before_.reset();
     budget_.give_objects(windows_.size() + srqs_.size() + cqs_.size() + pds_.size());
     qps_.clear();
     windows_.clear();
@@ -76,10 +78,11 @@ Answer EngineDevice::carry_out(const Hello& /*request*/, wire::Instant /*now*/) 
         .backend = "engine",
         .device = description_.device,
         .firmware = description_.firmware,
-        .capabilities = {"rc",       "uc",      "ud",           "read", "atomics", "imm",
-                         "send_inv", "flush",   "atomic_write", "sqd",  "events",  "notify",
-                         "srq",      "mw",      "mw1",          "mw2",  "mtu256",  "reset_reuse",
-                         "query_qp", "ud_path", "iova"},
+        .capabilities = {"rc",     "uc",        "ud",          "read",         "atomics",
+                         "imm",    "send_inv",  "flush",       "atomic_write", "sqd",
+                         "events", "notify",    "srq",         "mw",           "mw1",
+                         "mw2",    "mtu256",    "reset_reuse", "query_qp",     "ud_path",
+                         "iova",   "congestion"},
         .probed = true, // the engine is the same everywhere
         .traits = description_.traits,
         .ports = {std::move(port)},
@@ -94,7 +97,8 @@ Answer EngineDevice::carry_out(const Hello& /*request*/, wire::Instant /*now*/) 
                 .inline_bytes = limits.inline_bytes},
         .local_ca_ack_delay = 0,
         .atomic = "HCA", // between the QPs of this engine
-        .limits = budget_.limits()};
+        .limits = budget_.limits(),
+        .congestion = settings_of(engine_.congestion())};
     if (v6) welcome.capabilities.emplace_back("ipv6");
     if (!description_.vlans.empty()) welcome.capabilities.emplace_back("vlan");
     const auto& behaviour = engine_.config().behaviour;

@@ -105,6 +105,8 @@ class EngineDevice final : public Executor {
     Answer carry_out(const MwAlloc& request, wire::Instant now);
     Answer carry_out(const MwBind& request, wire::Instant now);
     Answer carry_out(const MwDealloc& request, wire::Instant now);
+    Answer carry_out(const CongestionGet& request, wire::Instant now);
+    Answer carry_out(const CongestionSet& request, wire::Instant now);
 
     // The next one that the host sees.
     std::optional<engine::Completion> next_completion(CqHandle cq);
@@ -143,6 +145,7 @@ class EngineDevice final : public Executor {
     std::set<SrqHandle> srqs_;
     std::map<MwHandle, Window> windows_;
     std::deque<Event> events_;
+    std::optional<engine::Congestion> congestion_before_;      // this user changed it
     std::map<CqHandle, std::deque<engine::Completion>> shown_; // by a filter, and not yet polled
     // A region ends at a 4 GiB border, or goes on beyond it.
     static constexpr std::uint64_t kRegionSpacing = 0x1'0000'0000;

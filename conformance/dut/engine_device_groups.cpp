@@ -1,4 +1,5 @@
-// The groups of the contract on our engine: notification, shared receive queues, memory windows.
+// The groups of the contract on our engine: notification, shared receive queues, memory windows,
+// congestion management.
 #include <utility>
 
 #include "conformance/dut/engine_answers.hpp"
@@ -141,6 +142,36 @@ Answer EngineDevice::carry_out(const MwDealloc& request, wire::Instant /*now*/) 
     const auto result = engine_.free_window(id_of<engine::MwId>(request.mw));
     if (result) windows_.erase(request.mw);
     return done_or(MwDealloc::method, result);
+}
+
+// --- congestion -------------------------------------------------------------------------------
+
+CongestionSettings settings_of(const engine::Congestion& congestion) {
+    const engine::NotificationPoint& point = congestion.notification;
+    const auto interval = std::chrono::floor<std::chrono::microseconds>(point.interval);
+    return {.np = point.enabled,
+            .rp = congestion.reaction.enabled,
+            .cnp_interval_us = static_cast<std::uint32_t>(interval.count()),
+            .cnp_dscp = point.dscp};
+}
+
+Answer EngineDevice::carry_out(const CongestionGet& /*request*/, wire::Instant /*now*/) {
+    return settings_of(engine_.congestion());
+}
+
+Answer EngineDevice::carry_out(const CongestionSet& request, wire::Instant /*now*/) {
+    const CongestionSettings& wanted = request.settings;
+    if (wanted.cnp_dscp.value_or(0) > wire::kMaxDscp)
+        return std::unexpected(refused(CongestionSet::method, "EINVAL", "a DSCP has 6 bits"));
+    engine::Congestion changed = engine_.congestion();
+    if (!congestion_before_) congestion_before_ = changed;
+    changed.notification.enabled = wanted.np.value_or(changed.notification.enabled);
+    changed.reaction.enabled = wanted.rp.value_or(changed.reaction.enabled);
+    changed.notification.dscp = wanted.cnp_dscp.value_or(changed.notification.dscp);
+    if (wanted.cnp_interval_us)
+        changed.notification.interval = std::chrono::microseconds(*wanted.cnp_interval_us);
+    engine_.set_congestion(changed);
+    return settings_of(changed);
 }
 
 } // namespace veriroce::dut

@@ -101,6 +101,11 @@ constexpr auto fields_of(Of<AgentLimits> /*of*/) {
                       plain("idle_seconds", &AgentLimits::idle_seconds),
                       plain("memlock_bytes", &AgentLimits::memlock_bytes)};
 }
+constexpr auto fields_of(Of<CongestionSettings> /*of*/) {
+    return std::tuple{plain("np", &CongestionSettings::np), plain("rp", &CongestionSettings::rp),
+                      plain("cnp_interval_us", &CongestionSettings::cnp_interval_us),
+                      plain("cnp_dscp", &CongestionSettings::cnp_dscp)};
+}
 constexpr auto fields_of(Of<Welcome> /*of*/) {
     return std::tuple{plain("version", &Welcome::version),
                       plain("name", &Welcome::name),
@@ -117,7 +122,8 @@ constexpr auto fields_of(Of<Welcome> /*of*/) {
                       plain("max", &Welcome::max),
                       plain("local_ca_ack_delay", &Welcome::local_ca_ack_delay),
                       plain("atomic", &Welcome::atomic),
-                      plain("limits", &Welcome::limits)};
+                      plain("limits", &Welcome::limits),
+                      plain("congestion", &Welcome::congestion)};
 }
 
 // --- protection domains, completion queues
@@ -399,6 +405,15 @@ constexpr auto fields_of(Of<MwBound> /*of*/) {
 }
 constexpr auto fields_of(Of<MwDealloc> /*of*/) {
     return std::tuple{plain("mw", &MwDealloc::mw)};
+}
+
+// --- congestion
+
+constexpr auto fields_of(Of<CongestionGet> /*of*/) {
+    return std::tuple{};
+}
+constexpr auto fields_of(Of<CongestionSet> /*of*/) {
+    return std::tuple{merged(&CongestionSet::settings)};
 }
 
 } // namespace veriroce::dut

@@ -27,7 +27,8 @@ constexpr std::array kEach = std::to_array<std::string_view>({"uc",           "u
                                                               "sge>=2",       "inline>=1",
                                                               "mtu>=4096",    "mtu>=2048",
                                                               "rd_atomic>=2", "dest_rd_atomic>=2",
-                                                              "ud_path",      "iova"});
+                                                              "ud_path",      "iova",
+                                                              "congestion"});
 
 std::string_view word_of(engine::WrOpcode opcode) {
     switch (opcode) {
@@ -103,6 +104,8 @@ struct Refuses {
     Refusal operator()(const CqArm& r) const { return group(r.method, "notify"); }
     Refusal operator()(const CqWait& r) const { return group(r.method, "notify"); }
     Refusal operator()(const SrqCreate& r) const { return group(r.method, "srq"); }
+    Refusal operator()(const CongestionGet& r) const { return group(r.method, "congestion"); }
+    Refusal operator()(const CongestionSet& r) const { return group(r.method, "congestion"); }
     Refusal operator()(const auto& /*request*/) const { return {}; }
 
     [[nodiscard]] Refusal group(std::string_view method, std::string_view word) const {

@@ -13,6 +13,8 @@ inline constexpr std::uint8_t kProtocolTcp = 6;
 inline constexpr std::uint8_t kProtocolUdp = 17;
 inline constexpr std::size_t kShortestTcp = 20; // a header without options
 
+inline constexpr std::uint8_t kMaxDscp = 0x3F;
+
 struct Ipv4 {
     static constexpr std::size_t kSize = 20; // without options
 

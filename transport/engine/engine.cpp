@@ -183,6 +183,12 @@ const Limits& Engine::limits() const {
 const Config& Engine::config() const {
     return state_->config;
 }
+const Congestion& Engine::congestion() const {
+    return state_->config.behaviour.congestion;
+}
+void Engine::set_congestion(const Congestion& congestion) {
+    state_->config.behaviour.congestion = congestion;
+}
 
 // --- objects
 

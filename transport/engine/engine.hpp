@@ -176,6 +176,11 @@ class Engine {
     [[nodiscard]] const Limits& limits() const;
     [[nodiscard]] const Config& config() const;
 
+    // Congestion management of the whole device. Reaction points are those QPs that are created
+    // while it is enabled.
+    [[nodiscard]] const Congestion& congestion() const;
+    void set_congestion(const Congestion& congestion);
+
   private:
     struct State;
     std::unique_ptr<State> state_;

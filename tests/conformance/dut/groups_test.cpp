@@ -42,7 +42,7 @@ TEST_CASE("engine device: it says what it has", "[dut]") {
     Pair pair;
     const auto welcome = pair.call(0, Hello{});
     for (const auto* word : {"rc", "read", "atomics", "imm", "send_inv", "flush", "atomic_write",
-                             "sqd", "events", "notify", "srq", "mw"}) {
+                             "sqd", "events", "notify", "srq", "mw", "congestion"}) {
         INFO(word);
         CHECK(std::ranges::count(welcome.capabilities, word) == 1);
     }
@@ -248,4 +248,18 @@ TEST_CASE("engine device: BIND_MW and LOCAL_INV as work requests", "[dut][KEY-09
     CHECK(local_inv(mine.mr.rkey).status == engine::WcStatus::LocQpOpErr);
     pair.call(0, Reset{}); // takes windows and regions in an order that works
     CHECK(pair.refusal(0, MwDealloc{.mw = window.mw}).code == bad_params);
+}
+
+TEST_CASE("engine device: congestion management is set until reset", "[dut]") {
+    Pair pair;
+    const auto before = pair.call(0, CongestionGet{});
+    CHECK(pair.call(0, Hello{}).congestion == before);
+    CHECK(before ==
+          CongestionSettings{.np = true, .rp = false, .cnp_interval_us = 50, .cnp_dscp = 48});
+    const CongestionSettings wanted{.np = false, .rp = true, .cnp_interval_us = 7, .cnp_dscp = 3};
+    CHECK(pair.call(0, CongestionSet{.settings = wanted}) == wanted);
+    CHECK(pair.call(0, CongestionSet{.settings = {.np = true}}).cnp_dscp == 3);
+    CHECK(pair.refusal(0, CongestionSet{.settings = {.cnp_dscp = 64}}).errno_name == "EINVAL");
+    pair.call(0, Reset{});
+    CHECK(pair.call(0, CongestionGet{}) == before);
 }
