@@ -47,10 +47,10 @@ struct OfDut {
     Task<Met<>> operator()(const Waiting& /*waiting*/) const {
         return wait_for(interpreter, line, span);
     }
-    template <
-        OneOf<script::MakeMr, script::MakeMw, script::Dereg, script::WriteMemory, script::MakeCq,
-              script::MakeSrq, script::RearmSrq, script::ArmCq, script::CqQuiet, script::Counter>
-            OfObject>
+    template <OneOf<script::MakeMr, script::MakeMw, script::Dereg, script::WriteMemory,
+                    script::MakeCq, script::MakeSrq, script::RearmSrq, script::ArmCq,
+                    script::Congestion, script::CqQuiet, script::Counter>
+                  OfObject>
     Task<Met<>> operator()(const OfObject& object) const {
         return play_dut(interpreter, object, span);
     }
@@ -91,8 +91,8 @@ struct OfTester {
         co_return Met<>{};
     }
     template <OneOf<script::MakeMw, script::Dereg, script::MakeCq, script::MakeSrq,
-                    script::RearmSrq, script::ArmCq, script::Reconnect, script::EventSeen,
-                    script::Notified, script::CqQuiet, script::Counter>
+                    script::RearmSrq, script::ArmCq, script::Congestion, script::Reconnect,
+                    script::EventSeen, script::Notified, script::CqQuiet, script::Counter>
                   DutOnly>
     Task<Met<>> operator()(const DutOnly& /*command*/) const {
         co_return unplayable(span, "only the DUT has this command");

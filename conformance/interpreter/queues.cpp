@@ -147,6 +147,46 @@ Task<Met<>> play_dut(Interpreter& interpreter, const script::RearmSrq& line, Spa
     co_return Met<>{};
 }
 
+// --- congestion management --------------------------------------------------------------------
+
+namespace {
+
+// What the line asks for and the device does not do; it may round the interval.
+std::string not_taken(const dut::CongestionSettings& wanted, const dut::CongestionSettings& is) {
+    const auto lacks = [](const auto& asked, const auto& got) { return asked && asked != got; };
+    if (lacks(wanted.np, is.np)) return "np";
+    if (lacks(wanted.rp, is.rp)) return "rp";
+    if (lacks(wanted.cnp_dscp, is.cnp_dscp)) return "dscp";
+    return wanted.cnp_interval_us && !is.cnp_interval_us ? "interval" : "";
+}
+
+} // namespace
+
+Task<Met<>> play_dut(Interpreter& interpreter, const script::Congestion& line, Span span) {
+    if (!interpreter.environment().capable("congestion"))
+        co_return unsupported(span, "needs congestion");
+    Objects& objects = interpreter.objects();
+    dut::CongestionSettings wanted{.np = line.np, .rp = line.rp};
+    if (line.interval) {
+        const std::int64_t interval = co_await number(objects, *line.interval, objects.own_qp());
+        wanted.cnp_interval_us = static_cast<std::uint32_t>(interval / 1000);
+    }
+    if (line.dscp) {
+        const std::int64_t dscp = co_await number(objects, *line.dscp, objects.own_qp());
+        wanted.cnp_dscp = static_cast<std::uint8_t>(dscp);
+    }
+    dut::Request call = dut::CongestionSet{.settings = wanted};
+    const auto is =
+        co_await outcome_of(ask<dut::CongestionSettings>(interpreter, std::move(call), span));
+    interpreter.clock().line_ended();
+    if (!is) co_return std::unexpected(is.error());
+    const std::string lacking = not_taken(wanted, *is);
+    if (!lacking.empty())
+        co_return unsupported(span,
+                              "the DUT cannot set " + lacking + " of its congestion management");
+    co_return Met<>{};
+}
+
 // --- notifications ----------------------------------------------------------------------------
 
 Task<Met<>> play_dut(Interpreter& interpreter, const script::ArmCq& line, Span span) {

@@ -1,5 +1,5 @@
 // Objects that several QPs can share: protection domains, completion queues and their
-// notifications, shared receive queues. Also the device's counters.
+// notifications, shared receive queues. Also the device's counters and congestion management.
 #pragma once
 
 #include <cstdint>
@@ -30,6 +30,7 @@ Task<Met<>> play_dut(Interpreter& interpreter, const script::MakeCq& line, Span 
 Task<Met<>> play_dut(Interpreter& interpreter, const script::MakeSrq& line, Span span);
 Task<Met<>> play_dut(Interpreter& interpreter, const script::RearmSrq& line, Span span);
 Task<Met<>> play_dut(Interpreter& interpreter, const script::ArmCq& line, Span span);
+Task<Met<>> play_dut(Interpreter& interpreter, const script::Congestion& line, Span span);
 Task<Met<>> play_dut(Interpreter& interpreter, const script::CqQuiet& line, Span span);
 Task<Met<>> play_dut(Interpreter& interpreter, const script::Counter& line, Span span);
 

@@ -49,11 +49,11 @@ class WantedByCommand {
     Met<std::optional<Wanted>> operator()(const script::Notified& notified) const {
         return Wanted{AwaitedNotification{&notified}, &notified.within};
     }
-    template <
-        OneOf<script::Post, script::Recv, script::MakeMr, script::MakeMw, script::Dereg,
-              script::WriteMemory, script::MakeCq, script::MakeSrq, script::RearmSrq, script::ArmCq,
-              script::Modify, script::Reconnect, script::CqQuiet, script::Counter, script::Answers>
-            Command>
+    template <OneOf<script::Post, script::Recv, script::MakeMr, script::MakeMw, script::Dereg,
+                    script::WriteMemory, script::MakeCq, script::MakeSrq, script::RearmSrq,
+                    script::ArmCq, script::Congestion, script::Modify, script::Reconnect,
+                    script::CqQuiet, script::Counter, script::Answers>
+                  Command>
     Met<std::optional<Wanted>> operator()(const Command& /*command*/) const {
         return std::nullopt;
     }

@@ -354,6 +354,12 @@ struct ArmCq {
     Word cq;
     bool solicited = false;
 };
+struct Congestion { // dut congestion [np=on|off] [rp=on|off] [interval=T] [dscp=N]
+    std::optional<bool> np;
+    std::optional<bool> rp;
+    std::optional<Expr> interval; // ns; between two CNPs
+    std::optional<Expr> dscp;     // of CNPs
+};
 struct Modify {
     std::vector<Attribute> attributes;
 };
@@ -398,9 +404,9 @@ struct Counter { // dut counter NAME += N: growth since the case began
 // `tester answers`: from now on our engine answers on this QP as a correct peer.
 struct Answers {};
 
-struct Command
-    : std::variant<Post, Recv, MakeMr, MakeMw, Dereg, WriteMemory, MakeCq, MakeSrq, RearmSrq, ArmCq,
-                   Modify, Reconnect, Done, State, EventSeen, Notified, CqQuiet, Counter, Answers> {
+struct Command : std::variant<Post, Recv, MakeMr, MakeMw, Dereg, WriteMemory, MakeCq, MakeSrq,
+                              RearmSrq, ArmCq, Congestion, Modify, Reconnect, Done, State,
+                              EventSeen, Notified, CqQuiet, Counter, Answers> {
     using variant::variant;
     Command();
     Command(const Command&);

@@ -73,7 +73,7 @@ class SideLine {
     };
 
     static std::span<const Row> table() {
-        static constexpr std::array<Row, 19> rows{{
+        static constexpr std::array<Row, 20> rows{{
             {"post", both, true, true, &SideLine::post},
             {"recv", both, true, true, &SideLine::recv},
             {"mr", both, true, false, &SideLine::mr},
@@ -84,6 +84,7 @@ class SideLine {
             {"srq", dut_only, true, false, &SideLine::srq},
             {"rearm", dut_only, true, false, &SideLine::rearm},
             {"arm", dut_only, false, false, &SideLine::arm},
+            {"congestion", dut_only, true, false, &SideLine::congestion},
             {"modify", both, true, true, &SideLine::modify},
             {"reconnect", dut_only, false, true, &SideLine::reconnect},
             {"done", both, false, true, &SideLine::done},
@@ -185,7 +186,7 @@ class SideLine {
                  {"mw", Equals, false, [&] { post.mw = scope_.use(cursor_, NameKind::Window); }},
                  access(post.access),
                  {"to", Equals, false, [&] { post.to = parse_address(cursor_, scope_); }},
-                 number("dscp", post.dscp, 63),
+                 number("dscp", post.dscp, wire::kMaxDscp),
                  number("qkey", post.qkey, 0xFFFF'FFFF),
                  flag("fence", post.fence),
                  flag("inline", post.inline_data),
@@ -307,6 +308,24 @@ class SideLine {
         ArmCq arm{scope_.use(cursor_, NameKind::Cq), false};
         options({flag("solicited", arm.solicited)});
         return arm;
+    }
+
+    Command congestion() {
+        Congestion congestion;
+        const auto on_or_off = [this](std::string_view name, std::optional<bool>& target) {
+            return Option{name, Equals, false, [this, &target] {
+                              static constexpr std::array<std::string_view, 2> words{"off", "on"};
+                              target = word_of(cursor_, words, "'on' or 'off'").text == "on";
+                          }};
+        };
+        options({on_or_off("np", congestion.np),
+                 on_or_off("rp", congestion.rp),
+                 {"interval", Equals, false,
+                  [&] { congestion.interval = parse_time(cursor_, scope_); }},
+                 number("dscp", congestion.dscp, wire::kMaxDscp)});
+        if (!congestion.np && !congestion.rp && !congestion.interval && !congestion.dscp)
+            cursor_.fail_here("'congestion' needs a setting: np=on");
+        return congestion;
     }
 
     Command modify() {

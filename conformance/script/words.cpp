@@ -62,7 +62,7 @@ constexpr std::array kAttributeList{
     AttributeRow{"qkey", Number, 0xFFFF'FFFF, true},
     AttributeRow{"path_mig_state", Mig, 0, true},
     AttributeRow{"en_sqd_async_notify", Bit, 0, true},
-    AttributeRow{"dscp", Number, 63, true},
+    AttributeRow{"dscp", Number, wire::kMaxDscp, true},
     AttributeRow{"ecn", Number, 3, true},
     AttributeRow{"ttl", Number, 255, true},
     AttributeRow{"flow", Number, 0xFFFFF, true},

@@ -79,6 +79,17 @@ TEST_CASE("construct: a shared queue's limit is armed again", "[constructs]") {
     passes(with("dut srq s depth=8\ndut refuses rearm s limit=9\n", header));
 }
 
+TEST_CASE("construct: congestion management is set as a line says", "[constructs]") {
+    const std::string mark = "> SEND_ONLY psn=0 ip.ecn=3 ackreq\n";
+    const std::string receive = "dut recv id=1\n";
+    const std::string rest = "< ACK psn=0\ndut done recv id=1\n";
+    const auto set = [&](const std::string& words) { return receive + "dut congestion " + words; };
+    passes(with(set("np=on interval=2us*5 dscp=20\n") + mark + "< CNP ip.dscp=20\n" + rest));
+    fails(with(set("dscp=20\n") + mark + "< CNP ip.dscp=48\n" + rest), "ip.dscp");
+    passes(with(set("np=off\n") + mark + "no CNP\n" + rest));
+    fails(with(set("np=off\n") + mark + "< CNP\n" + rest), "CNP");
+}
+
 // --- the tester's side ------------------------------------------------------------------------
 
 TEST_CASE("construct: tester post and done, the DUT's region is written", "[constructs]") {

@@ -73,9 +73,10 @@ bool knows(const Place& place, const std::string& word, std::string_view value =
 // How a command's line begins, up to where its options may stand; commands without options are not
 // here.
 const std::map<std::string, std::string, std::less<>> beginnings{
-    {"post", "SEND"}, {"recv", ""},     {"mr", "x"},           {"mw", "x"},       {"cq", "x"},
-    {"srq", "x"},     {"rearm", "s"},   {"arm", "c"},          {"reconnect", ""}, {"done", "send"},
-    {"modify", ""},   {"state", "RTS"}, {"event", "QP_FATAL"}, {"notified", "c"}, {"quiet", "c"}};
+    {"post", "SEND"},      {"recv", ""},      {"mr", "x"},    {"mw", "x"},
+    {"cq", "x"},           {"srq", "x"},      {"rearm", "s"}, {"arm", "c"},
+    {"reconnect", ""},     {"done", "send"},  {"modify", ""}, {"state", "RTS"},
+    {"event", "QP_FATAL"}, {"notified", "c"}, {"quiet", "c"}, {"congestion", ""}};
 const WordSet without_options{"dereg", "write", "counter", "answers", "refuses"};
 
 std::vector<Place> places() {

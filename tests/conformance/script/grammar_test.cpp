@@ -23,10 +23,10 @@ const std::string grammar_path =
 
 // Words whose tables are rows of a parser. A new command has a new alternative in its variant,
 // and belongs here as well.
-constexpr std::string_view commands[] = {"post",      "recv",     "mr",      "mw",     "dereg",
-                                         "write",     "cq",       "srq",     "arm",    "rearm",
-                                         "modify",    "done",     "state",   "event",  "quiet",
-                                         "reconnect", "notified", "counter", "answers"};
+constexpr std::string_view commands[] = {
+    "post",  "recv",      "mr",       "mw",      "dereg",   "write",     "cq",
+    "srq",   "arm",       "rearm",    "modify",  "done",    "state",     "event",
+    "quiet", "reconnect", "notified", "counter", "answers", "congestion"};
 static_assert(std::size(commands) == std::variant_size_v<Command::variant>);
 
 using WordSet = std::set<std::string_view>;

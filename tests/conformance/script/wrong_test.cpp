@@ -36,6 +36,11 @@ const std::array wrong_scripts{
           "5:27: expected an address: tester, dut, a 'tester address' or a 'dut address'", "7"},
     Wrong{"", "> CM_RTU invert=mad.method:8\n", "5:28: the bit must be 0 to 7, got 8", "8"},
     Wrong{"", "> SEND_ONLY mad.method=3\n", "5:13: unknown field 'mad.method'", "mad.method"},
+    Wrong{"", "dut congestion\n", "5:15: 'congestion' needs a setting: np=on", ""},
+    Wrong{"", "dut congestion np=yes\n", "5:19: unknown 'on' or 'off' 'yes'", "yes"},
+    Wrong{"", "dut congestion interval=3\n", "5:25: a time needs a unit: ns, us, ms or s", "3"},
+    Wrong{"", "tester congestion np=on\n", "5:8: the tester has no command 'congestion'",
+          "congestion"},
     Wrong{"", "dropped gsi\n",
           "5:1: 'gsi' is QP 1 of the host: packet lines, 'no', 'quiet' and 'judged' can name it, "
           "commands cannot",
