@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "conformance/model/congestion_checks.hpp"
 #include "conformance/model/connection.hpp"
 #include "conformance/model/deviation_log.hpp"
 #include "conformance/model/header_checks.hpp"
@@ -23,8 +24,8 @@ class Walk {
   public:
     explicit Walk(const Story& story)
         : story_(story), connections_(story.setting), headers_(story, log_),
-          management_(story.setting, log_), requester_(story.setting, log_), duties_(story, log_),
-          responder_(story.setting, log_) {}
+          management_(story.setting, log_), congestion_(story, log_),
+          requester_(story.setting, log_), duties_(story, log_), responder_(story.setting, log_) {}
 
     std::vector<Deviation> run() {
         for (const Step& step : story_.steps) {
@@ -32,10 +33,14 @@ class Walk {
             switch (step.kind) {
             case Step::Kind::Packet: take(story_.packets[step.index]); break;
             case Step::Kind::Asked: take(story_.calls[step.index]); break;
-            case Step::Kind::Answered: duties_.answered(story_.calls[step.index]); break;
+            case Step::Kind::Answered:
+                duties_.answered(story_.calls[step.index]);
+                congestion_.answered(story_.calls[step.index]);
+                break;
             }
         }
         duties_.finish();
+        congestion_.finish();
         return log_.take();
     }
 
@@ -53,6 +58,7 @@ class Walk {
         connections_.take(call);
         bytes_.take(call);
         duties_.asked(call);
+        congestion_.asked(call);
         requester_.take(call, connections_, bytes_);
         responder_.take(call);
         const auto ready = std::ranges::stable_partition(early_, [&](const Packet* packet) {
@@ -72,6 +78,7 @@ class Walk {
         if (connection != nullptr && latest_of(*connection) != connection) connection = nullptr;
         headers_.check(packet, connection);
         management_.check(packet);
+        congestion_.check(packet, connection);
         if (connection == nullptr || packet.packet->info().reserved()) return;
         if (packet.packet->info().request()) {
             requester_.check(packet, *connection, bytes_);
@@ -107,6 +114,7 @@ class Walk {
         if (connection == nullptr) return;
         headers_.take(packet, *connection);
         responder_.take(packet, *connection);
+        congestion_.take(packet, *connection);
     }
 
     [[nodiscard]] const Connection* latest_of(const Connection& connection) {
@@ -134,6 +142,7 @@ class Walk {
     PostedBytes bytes_;
     HeaderChecks headers_;
     ManagementChecks management_;
+    CongestionChecks congestion_;
     RequesterChecks requester_;
     RequesterDuties duties_;
     ResponderChecks responder_;

@@ -1,0 +1,121 @@
+#include "conformance/model/congestion_checks.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace veriroce::model {
+namespace {
+
+using enum rules::Level;
+
+// Where time stamps are those of the tester's port, two packets may seem to be nearer than they
+// were: shorter intervals are not checked there, and of the others the half.
+constexpr wire::Duration kLeastSeen = std::chrono::milliseconds(1);
+
+// A CNP that left so much later than its interval allows still stands for the mark.
+constexpr wire::Duration kOnItsWay = std::chrono::milliseconds(1);
+
+bool carries_request(const wire::OpcodeInfo& info) {
+    return info.service == wire::Service::Rc && info.request() && info.carries_payload();
+}
+
+bool is_positive(const wire::Packet& packet) {
+    return packet.info().response() && packet.headers.has(wire::Header::Aeth) &&
+           packet.aeth.syndrome.kind() == wire::AckKind::Ack;
+}
+
+} // namespace
+
+void CongestionChecks::asked(const Call& call) {
+    if (std::holds_alternative<dut::CongestionSet>(call.request)) changing_ = true;
+}
+
+void CongestionChecks::answered(const Call& call) {
+    const bool set = std::holds_alternative<dut::CongestionSet>(call.request);
+    if (set) changing_ = false;
+    if (!call.answer || !call.answer->has_value()) return;
+    const auto* now = std::get_if<Settings>(&**call.answer);
+    if (now == nullptr) return;
+    former_ = std::exchange(settings_, *now);
+    changed_ = call.answered;
+    latest_.clear();
+    mark_.reset();
+}
+
+// A packet that is sent again shows that the one before may not have been taken.
+void CongestionChecks::take(const Packet& packet, const Connection& connection) {
+    if (!packet.sound() || !carries_request(packet.packet->info())) return;
+    const std::int64_t psn = connection.peer_psn(packet.packet->bth.psn);
+    const auto [newest, first] = newest_.try_emplace(&connection, psn);
+    const bool again = !first && psn <= newest->second;
+    newest->second = std::max(newest->second, psn);
+    if (again && mark_ && mark_->of == &connection && psn <= mark_->psn) mark_.reset();
+    if (again || mark_ || changing_ || !story_.setting.exact) return;
+    if (!settings_.np.value_or(false) || !settings_.cnp_interval_us) return;
+    if (packet.frame.envelope().ecn != wire::kCongestionExperienced) return;
+    const auto interval = std::chrono::microseconds(*settings_.cnp_interval_us);
+    if (notified_ && packet.at.earliest - *notified_ < interval + kOnItsWay) return;
+    mark_ = Mark{.packet = &packet, .of = &connection, .psn = psn};
+}
+
+// CNP-01: any CNP after it will do, because devices merge those of several marks.
+void CongestionChecks::unanswered(wire::Instant now) {
+    if (!mark_ || !mark_->taken) return;
+    if (now - mark_->packet->at.latest < story_.setting.answer_time) return;
+    PacketLog log(log_, mark_->packet->number, mark_->of->qpn);
+    log.add("CNP-01", Must, "CNP", "a packet that came marked must be answered by a CNP",
+            "none came", rules::FindingClass::Absence);
+    mark_.reset();
+}
+
+void CongestionChecks::finish() {
+    unanswered(story_.end);
+}
+
+void CongestionChecks::check(const Packet& packet, const Connection* connection) {
+    if (mark_ && mark_->of == connection && is_positive(*packet.packet) &&
+        connection->peer_psn(packet.packet->bth.psn) >= mark_->psn)
+        mark_->taken = true;
+    if (packet.packet->info().operation != wire::Operation::Cnp)
+        return unanswered(packet.at.latest);
+    mark_.reset();
+    notified_ = packet.at.latest;
+    if (changing_) return;
+    PacketLog log(log_, packet.number, packet.packet->bth.dest_qp);
+    dscp(log, packet);
+    // Datagrams of one QP may go to several of the device.
+    if (connection != nullptr && connection->type != wire::QpType::Ud)
+        interval(log, packet, *connection);
+}
+
+// At whatever scope the device keeps the interval, it holds for the CNPs of one connection.
+void CongestionChecks::interval(PacketLog& log, const Packet& packet,
+                                const Connection& connection) {
+    const auto [before, first] = latest_.try_emplace(&connection, packet.at);
+    if (first || !settings_.cnp_interval_us) return;
+    const auto least = std::chrono::microseconds(*settings_.cnp_interval_us);
+    const wire::Duration gap = packet.at.latest - before->second.earliest;
+    before->second = packet.at;
+    const bool exact = story_.setting.exact;
+    if (!exact && least < kLeastSeen) return;
+    if (gap >= (exact ? wire::Duration(least) : wire::Duration(least) / 2)) return;
+    log.add("CNP-04", Should, "the time between CNPs",
+            fmt::format("CNPs must be {} us apart, as configured", least.count()),
+            fmt::format("{} us after the last one",
+                        std::chrono::floor<std::chrono::microseconds>(gap).count()));
+}
+
+void CongestionChecks::dscp(PacketLog& log, const Packet& packet) const {
+    if (!settings_.cnp_dscp || story_.setting.trait("dscp_overridden")) return;
+    const std::uint8_t measured = packet.frame.envelope().dscp;
+    const bool on_its_way = changed_ && former_.cnp_dscp == measured &&
+                            packet.at.earliest - *changed_ <= story_.setting.answer_time;
+    if (on_its_way) return;
+    // A switch may set another one.
+    log.equals("CNP-06", story_.setting.exact ? Should : Info, "ip.dscp",
+               unsigned{*settings_.cnp_dscp}, unsigned{measured});
+}
+
+} // namespace veriroce::model

@@ -1,0 +1,57 @@
+// CNPs of the device against its congestion management, as hello and the calls say it is.
+//
+// Source: CNP-01, CNP-04, CNP-06.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "conformance/model/connection.hpp"
+#include "conformance/model/deviation_log.hpp"
+#include "conformance/model/story.hpp"
+
+namespace veriroce::model {
+
+class CongestionChecks {
+  public:
+    CongestionChecks(const Story& story, DeviationLog& log)
+        : story_(story), log_(log), settings_(story.setting.dut.congestion.value_or(Settings{})) {}
+
+    void asked(const Call& call);
+    void answered(const Call& call);
+    // A packet of the device whose headers and ICRC are whole, to the peer of this connection.
+    void check(const Packet& packet, const Connection* connection);
+    // A packet of the tester to this QP.
+    void take(const Packet& packet, const Connection& connection);
+    void finish();
+
+  private:
+    using Settings = dut::CongestionSettings;
+
+    // A packet that came marked: the first one that no CNP has answered yet.
+    struct Mark {
+        const Packet* packet = nullptr;
+        const Connection* of = nullptr;
+        std::int64_t psn = 0;
+        bool taken = false; // the device has acknowledged it
+    };
+
+    void interval(PacketLog& log, const Packet& packet, const Connection& connection);
+    void unanswered(wire::Instant now);
+    void dscp(PacketLog& log, const Packet& packet) const;
+
+    const Story& story_;
+    DeviationLog& log_;
+    Settings settings_;
+    Settings former_;                                    // before the latest change
+    std::optional<wire::Instant> changed_;               // when the device said so
+    bool changing_ = false;                              // it has not said so yet
+    std::map<const Connection*, wire::Interval> latest_; // CNP of the connection
+    std::optional<wire::Instant> notified_;              // the latest CNP of all
+    std::map<const Connection*, std::int64_t> newest_;   // PSN of the tester
+    std::optional<Mark> mark_;
+};
+
+} // namespace veriroce::model

@@ -1,0 +1,137 @@
+// CNPs against the congestion management that the device reports.
+#include <catch2/catch.hpp>
+
+#include "tests/conformance/model/scene.hpp"
+
+namespace veriroce::model::test {
+namespace {
+
+using std::chrono::microseconds;
+using std::chrono::milliseconds;
+
+const std::vector<std::byte> kBody(16);
+constexpr dut::CongestionSettings kOn{
+    .np = true, .rp = false, .cnp_interval_us = 1000, .cnp_dscp = 20};
+
+Scene managed(const dut::CongestionSettings& settings = kOn) {
+    Scene scene;
+    scene.story.setting.dut.congestion = settings;
+    return scene;
+}
+
+void at(Scene& scene, wire::Duration time) {
+    const wire::Instant now = wire::Instant{} + time;
+    scene.story.packets.back().at = {now, now};
+}
+
+void cnp(Scene& scene, wire::Duration time, std::uint8_t dscp = 20) {
+    scene.heard("CNP", 0, kBody, {.envelope = [&](auto& e) { e.dscp = dscp; }});
+    at(scene, time);
+}
+
+void send(Scene& scene, std::int64_t psn, std::uint8_t ecn, wire::Duration time = {}) {
+    scene.sent("SEND_ONLY", psn, filled(0, 4), {.envelope = [&](auto& e) { e.ecn = ecn; }});
+    at(scene, time);
+}
+
+void set(Scene& scene, const dut::CongestionSettings& settings, wire::Duration time) {
+    scene.call(dut::CongestionSet{}, dut::Result{settings});
+    scene.story.calls.back().asked = scene.story.calls.back().answered = wire::Instant{} + time;
+}
+
+} // namespace
+
+TEST_CASE("congestion: CNPs are as far apart as is configured", "[model][CNP-04]") {
+    const auto found = [](wire::Duration gap, const dut::CongestionSettings& settings, bool exact) {
+        Scene scene = managed(settings);
+        scene.story.setting.exact = exact;
+        cnp(scene, milliseconds(1));
+        cnp(scene, milliseconds(1) + gap);
+        return scene.found();
+    };
+    CHECK(found(microseconds(1000), kOn, true) == "");
+    CHECK(found(microseconds(999), kOn, true) == "CNP-04 the time between CNPs");
+    CHECK(found(microseconds(999), {.np = true, .cnp_dscp = 20}, true) == "");
+    // At another port stamps are inexact.
+    CHECK(found(microseconds(500), kOn, false) == "");
+    CHECK(found(microseconds(400), kOn, false) == "CNP-04 the time between CNPs");
+    CHECK(found(microseconds(0), {.np = true, .cnp_interval_us = 50}, false) == "");
+}
+
+TEST_CASE("congestion: the interval that counts is the one of now", "[model][CNP-04]") {
+    Scene scene = managed();
+    cnp(scene, milliseconds(1));
+    dut::CongestionSettings shorter = kOn;
+    shorter.cnp_interval_us = 10;
+    set(scene, shorter, milliseconds(1));
+    cnp(scene, microseconds(1100));
+    cnp(scene, microseconds(1110));
+    CHECK(scene.found() == "");
+    cnp(scene, microseconds(1119));
+    CHECK(scene.found() == "CNP-04 the time between CNPs");
+}
+
+TEST_CASE("congestion: a CNP has the DSCP that is configured", "[model][CNP-06]") {
+    Scene scene = managed();
+    cnp(scene, milliseconds(1));
+    CHECK(scene.found() == "");
+    dut::CongestionSettings other = kOn;
+    other.cnp_dscp = 30;
+    set(scene, other, milliseconds(5));
+    cnp(scene, milliseconds(6)); // on its way when it was changed
+    cnp(scene, milliseconds(8), 30);
+    CHECK(scene.found() == "");
+    cnp(scene, milliseconds(30));
+    CHECK(scene.found() == "CNP-06 ip.dscp");
+    scene.story.setting.dut.traits = {"dscp_overridden"};
+    CHECK(scene.found() == "");
+}
+
+TEST_CASE("congestion: a mark on what the device takes draws a CNP", "[model][CNP-01]") {
+    const auto found = [](auto after_mark, const dut::CongestionSettings& settings = kOn) {
+        Scene scene = managed(settings);
+        scene.post_receives(2);
+        send(scene, 0, wire::kCongestionExperienced);
+        after_mark(scene);
+        scene.story.end = wire::Instant{} + std::chrono::seconds(1);
+        return scene.found();
+    };
+    const auto acknowledged = [](Scene& scene) { scene.acknowledged(0, 1); };
+    CHECK(found(acknowledged) == "CNP-01 CNP");
+    CHECK(found([](Scene& scene) {
+              scene.acknowledged(0, 1);
+              cnp(scene, milliseconds(1));
+          }) == "");
+    // Not known to have arrived; sent again without a mark; the notification point is off.
+    CHECK(found([](Scene&) {}) == "");
+    CHECK(found([](Scene& scene) {
+              send(scene, 0, 0);
+              scene.acknowledged(0, 1);
+          }) == "");
+    CHECK(found(acknowledged, {.np = false, .cnp_interval_us = 1000}) == "");
+    // The wire may have lost it.
+    Scene scene = managed();
+    scene.story.setting.exact = false;
+    scene.post_receives(1);
+    send(scene, 0, wire::kCongestionExperienced);
+    scene.acknowledged(0, 1);
+    scene.story.end = wire::Instant{} + std::chrono::seconds(1);
+    CHECK(scene.found() == "");
+}
+
+TEST_CASE("congestion: one CNP stands for the marks within its interval", "[model][CNP-01]") {
+    const auto found = [](wire::Duration later) {
+        Scene scene = managed();
+        scene.post_receives(2);
+        send(scene, 0, wire::kCongestionExperienced);
+        cnp(scene, {});
+        send(scene, 1, wire::kCongestionExperienced, later);
+        scene.acknowledged(1, 2);
+        scene.story.end = wire::Instant{} + std::chrono::seconds(1);
+        return scene.found();
+    };
+    CHECK(found(microseconds(1900)) == "");
+    CHECK(found(microseconds(2100)) == "CNP-01 CNP");
+}
+
+} // namespace veriroce::model::test
