@@ -11,20 +11,33 @@ struct NewestRequest {
     std::optional<wire::Psn> psn;
 };
 
+bool is_cnp(const wire::Packet& packet) {
+    return packet.bth.opcode == wire::kCnpOpcode;
+}
+
+bool is_short_cnp(const wire::Packet& packet) {
+    constexpr std::size_t cnp_body_bytes = 16;
+    return is_cnp(packet) && packet.body.size() < cnp_body_bytes;
+}
+
 // CNP-12. A CNP's PSN is 0; taken as far ahead, it is a gap wherever ePSN stands.
+template <bool (*taken)(const wire::Packet&)>
 class CnpIsARequest final : public QpFilter<NewestRequest> {
   protected:
     void arrives(Qp& qp, Passage& passage) override {
         wire::Packet& packet = passage.packet;
         if (packet.info().request()) qp.memory.psn = packet.bth.psn;
-        if (packet.bth.opcode != wire::kCnpOpcode) return;
+        if (!taken(packet)) return;
         set_opcode(packet, wire::Operation::Send, wire::Position::Only);
         packet.bth.psn = qp.memory.psn.value_or(qp.first_request()) + kFarAhead;
     }
 };
 
-// CNP-03
-class CnpForEct final : public engine::SurfaceFilter {
+constexpr std::uint8_t kUsualDscp = engine::NotificationPoint{}.dscp;
+
+// Packets that draw a CNP from a filter, whatever the engine does.
+template <bool (*draws)(const wire::Packet&, std::uint8_t ecn)>
+class DrawsCnp : public engine::SurfaceFilter {
   public:
     void qp_changed(const engine::QpReport& report) override {
         if (report.attributes.dest_qp) peers_[report.qpn] = *report.attributes.dest_qp;
@@ -33,17 +46,78 @@ class CnpForEct final : public engine::SurfaceFilter {
                  std::vector<engine::OwnedDatagram>& in,
                  std::vector<engine::OwnedDatagram>& answers) override {
         const auto packet = wire::decode_packet(datagram.bytes);
-        const bool capable =
-            datagram.envelope.ecn != 0 && datagram.envelope.ecn != wire::kCongestionExperienced;
-        if (packet && packet->info().request() && capable) {
+        if (packet && draws(*packet, datagram.envelope.ecn)) {
             const auto cnp = notification(peers_[packet->bth.dest_qp], packet->bth.pkey);
-            answers.push_back({.envelope = back(datagram.envelope), .bytes = bytes_of(cnp)});
+            auto& answer = answers.emplace_back();
+            answer = {.envelope = back(datagram.envelope), .bytes = bytes_of(cnp)};
+            answer.envelope.dscp = kUsualDscp;
         }
         in.push_back(std::move(datagram));
     }
 
   private:
     std::map<wire::Qpn, wire::Qpn> peers_; // by our QPN
+};
+
+// CNP-03
+bool is_capable_request(const wire::Packet& packet, std::uint8_t ecn) {
+    return packet.info().request() && ecn != 0 && ecn != wire::kCongestionExperienced;
+}
+
+// CNP-04: at once, and whether or not the notification point is on.
+bool is_marked_request(const wire::Packet& packet, std::uint8_t ecn) {
+    return packet.info().request() && packet.info().service == wire::Service::Rc &&
+           ecn == wire::kCongestionExperienced;
+}
+class EachMarkDrawsCnp final : public DrawsCnp<is_marked_request> {
+  public:
+    void outbound(engine::OwnedDatagram datagram, wire::Instant /*now*/,
+                  std::vector<engine::OwnedDatagram>& out) override {
+        const auto packet = wire::decode_packet(datagram.bytes);
+        if (!packet || !is_cnp(*packet)) out.push_back(std::move(datagram));
+    }
+};
+
+// N-35
+bool is_marked_cnp(const wire::Packet& packet, std::uint8_t ecn) {
+    return is_cnp(packet) && ecn == wire::kCongestionExperienced;
+}
+
+// CNP-06
+class CnpHasTheUsualDscp final : public engine::SurfaceFilter {
+  public:
+    void outbound(engine::OwnedDatagram datagram, wire::Instant /*now*/,
+                  std::vector<engine::OwnedDatagram>& out) override {
+        const auto packet = wire::decode_packet(datagram.bytes);
+        if (packet && is_cnp(*packet)) datagram.envelope.dscp = kUsualDscp;
+        out.push_back(std::move(datagram));
+    }
+};
+
+// N-35: the QP that the marked datagram came to.
+class CnpNamesReceiver final : public engine::SurfaceFilter {
+  public:
+    void inbound(engine::OwnedDatagram datagram, wire::Instant /*now*/,
+                 std::vector<engine::OwnedDatagram>& in,
+                 std::vector<engine::OwnedDatagram>& /*answers*/) override {
+        const auto packet = wire::decode_packet(datagram.bytes);
+        if (packet && packet->headers.has(wire::Header::Deth))
+            receivers_[packet->deth.source_qp] = packet->bth.dest_qp;
+        in.push_back(std::move(datagram));
+    }
+    void outbound(engine::OwnedDatagram datagram, wire::Instant /*now*/,
+                  std::vector<engine::OwnedDatagram>& out) override {
+        auto packet = wire::decode_packet(datagram.bytes);
+        const auto receiver = packet ? receivers_.find(packet->bth.dest_qp) : receivers_.end();
+        if (receiver != receivers_.end() && is_cnp(*packet)) {
+            packet->bth.dest_qp = receiver->second;
+            datagram.bytes = bytes_of(*packet);
+        }
+        out.push_back(std::move(datagram));
+    }
+
+  private:
+    std::map<wire::Qpn, wire::Qpn> receivers_; // by the QPN of the sender
 };
 
 // ROB-02: payload bytes less pad bytes, in 32 bits. The packet goes in as an empty SEND, whose
@@ -96,12 +170,43 @@ constexpr std::array kMutants{
            .description =
                "A CNP goes through the sequence check of its QP and gets a sequence NAK.",
            .cases = "cnp/among-requests cnp/not-answered",
-           .make_filter = make<CnpIsARequest>},
+           .make_filter = make<CnpIsARequest<is_cnp>>},
     Mutant{.name = "cnp_for_every_capable_packet",
            .rule = "CNP-03",
            .description = "Requests marked ECT draw a CNP, as if they were marked CE.",
            .cases = "cnp/without-mark",
-           .make_filter = make<CnpForEct>},
+           .make_filter = make<DrawsCnp<is_capable_request>>},
+    Mutant{.name = "each_mark_draws_a_cnp",
+           .rule = "CNP-04",
+           .level = "SHOULD",
+           .description =
+               "Every marked request draws a CNP, whatever the interval, and even if the "
+               "notification point is off.",
+           .cases = "cnp/configured-interval cnp/switched-off",
+           .make_filter = make<EachMarkDrawsCnp>},
+    Mutant{.name = "cnp_dscp_is_not_set",
+           .rule = "CNP-06",
+           .level = "SHOULD",
+           .description = "CNPs have DSCP 48, whatever is configured.",
+           .cases = "cnp/configured-dscp",
+           .make_filter = make<CnpHasTheUsualDscp>},
+    Mutant{.name = "short_cnp_taken_for_a_request",
+           .rule = "CNP-12",
+           .description = "A CNP of fewer than 16 bytes gets a sequence NAK.",
+           .cases = "cnp/malformed",
+           .make_filter = make<CnpIsARequest<is_short_cnp>>},
+    Mutant{.name = "marked_cnp_draws_a_cnp",
+           .rule = "CNP-12",
+           .level = "SHOULD",
+           .description =
+               "A CNP that comes marked is answered by a CNP: two such devices never end.",
+           .cases = "cnp/marked-cnp",
+           .make_filter = make<DrawsCnp<is_marked_cnp>>},
+    Mutant{.name = "cnp_names_the_datagrams_receiver",
+           .rule = "CNP-02",
+           .description = "A CNP for a marked datagram names the QP that the datagram was for.",
+           .cases = "cnp/datagram",
+           .make_filter = make<CnpNamesReceiver>},
     Mutant{.name = "pad_count_underflows_the_length",
            .rule = "ROB-02",
            .passive = false,

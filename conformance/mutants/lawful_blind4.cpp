@@ -682,6 +682,7 @@ constexpr std::array kMutants{
     Mutant{.name = "loss_draws_cnp_and_late_nak",
            .rule = "CNP-05",
            .description = "A gap draws a CNP, and the sequence NAK leaves 40 us after it was due.",
+           .lacks = "congestion",
            .make_filter = make_chain<NotifiesOfLoss, SendsLater<NaksWait>>},
     Mutant{.name = "late_cnps_by_address",
            .rule = "CNP-04",
