@@ -29,6 +29,7 @@ struct Seen {
     wire::Instant at; // the latest one of its interval
     wire::Packet packet;
     std::int64_t psn = 0;
+    std::uint8_t ecn = 0;
     bool on_wire = true;
 
     [[nodiscard]] Operation operation() const { return packet.info().operation; }
@@ -53,7 +54,7 @@ Packets packets_of(const CaseResult& result) {
         if (!frame) continue;
         const auto packet = wire::decode_packet(frame->transport);
         if (!packet) continue;
-        all.push_back({one.from, one.at.latest, *packet, 0, one.on_wire});
+        all.push_back({one.from, one.at.latest, *packet, 0, frame->envelope().ecn, one.on_wire});
     }
     std::ranges::stable_sort(all, {}, &Seen::at);
     const auto first =
@@ -285,6 +286,43 @@ void cnp(DataSheet& sheet, const CaseResult& /*result*/, const Packets& packets)
                : cnps.size() < marked.size() ? "cause CNPs for one of them"
                                              : "cause CNPs for each of them",
                fmt::format("{} CNPs for {} connections", all, cnps.size())});
+}
+
+// What a packet of the tester is, where it may draw a CNP; empty for any other.
+std::string_view cause_of(const Seen& packet, std::int64_t newest) {
+    const bool marked = packet.ecn == wire::kCongestionExperienced;
+    if (packet.asks(Side::Tester) && packet.psn > newest + 1)
+        return marked ? "a packet behind a lost one" : "a loss by itself";
+    if (!marked) return "";
+    if (packet.operation() == Operation::Acknowledge) return "an ACK";
+    if (packet.operation() == Operation::RdmaReadResponse) return "a READ response";
+    if (packet.psn <= newest) return "a duplicate";
+    return packet.operation() == Operation::RdmaReadRequest ? "a READ request" : "a WRITE";
+}
+
+void cnp_causes(DataSheet& sheet, const CaseResult& /*result*/, const Packets& packets) {
+    std::int64_t newest = -1; // PSN that the tester asked for
+    std::string_view cause;
+    std::vector<std::string_view> drew;
+    std::vector<std::string_view> did_not;
+    const auto settle = [&](std::vector<std::string_view>& list) {
+        if (!cause.empty()) list.push_back(cause);
+        cause = {};
+    };
+    for (const Seen& one : packets) {
+        if (one.dut()) {
+            if (one.operation() == Operation::Cnp) settle(drew);
+            continue;
+        }
+        settle(did_not);
+        cause = cause_of(one, newest);
+        if (one.asks(Side::Tester) && one.psn == newest + 1) newest = one.psn;
+    }
+    settle(did_not);
+    if (drew.empty() && did_not.empty()) return;
+    sheet.add({"cnp_causes", "A CNP is drawn by",
+               drew.empty() ? "nothing" : fmt::format("{}", fmt::join(drew, ", ")),
+               did_not.empty() ? "" : fmt::format("not by {}", fmt::join(did_not, ", "))});
 }
 
 // How far apart the packets of a sender are before the first CNP and after it.
@@ -543,6 +581,7 @@ constexpr std::array kMeasurings{
     Measuring{"sheet/after-nak", after_nak},
     Measuring{"sheet/after-timeout", after_timeout},
     Measuring{"sheet/cnp", cnp},
+    Measuring{"sheet/cnp-causes", cnp_causes},
     Measuring{"sheet/cnp-reaction", cnp_reaction},
     Measuring{"sheet/duplicates", duplicates},
     Measuring{"sheet/goodput-00", goodput},

@@ -175,6 +175,11 @@ TEST_CASE("sheet: behaviours have the class that the oddity is made of", "[sheet
     CHECK(kind("read_first_with_old_msn", "read-latency", "read_msn") == "with its last response");
     CHECK(kind("marks_cause_no_cnp", "cnp", "cnp_scope") == "cause no CNP");
     CHECK(kind("one_cnp_for_a_port", "cnp", "cnp_scope") == "cause CNPs for one of them");
+    CHECK(kind("requests_alone_cause_cnps", "cnp-causes", "cnp_causes") ==
+          "a WRITE, a duplicate, a READ request, a packet behind a lost one");
+    CHECK(kind("loss_draws_cnp_and_late_nak", "cnp-causes", "cnp_causes") ==
+          "a WRITE, a duplicate, a READ request, a packet behind a lost one, a loss by itself, "
+          "an ACK, a READ response");
     CHECK(kind("cnps_lower_the_rate", "cnp-reaction", "cnp_reaction") == "sends more slowly");
     CHECK(median_of(sheet_of(oddity("four_packets_outstanding"), {"after-timeout"}), "window",
                     "at first") == 4);
