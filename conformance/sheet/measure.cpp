@@ -11,37 +11,15 @@
 
 #include <fmt/format.h>
 
+#include "conformance/sheet/choices.hpp"
+#include "conformance/sheet/seen.hpp"
 #include "dissector/wire/frame.hpp"
-#include "dissector/wire/packet.hpp"
 #include "dissector/wire/syndrome.hpp"
 
 namespace veriroce::sheet {
 namespace {
 
 using interpreter::CaseResult;
-using interpreter::Side;
-using wire::AckKind;
-using wire::Operation;
-
-// A packet of the run, its PSN counted from the first request's.
-struct Seen {
-    Side from = Side::Tester;
-    wire::Instant at; // the latest one of its interval
-    wire::Packet packet;
-    std::int64_t psn = 0;
-    std::uint8_t ecn = 0;
-    bool on_wire = true;
-
-    [[nodiscard]] Operation operation() const { return packet.info().operation; }
-    [[nodiscard]] bool dut() const { return from == Side::Dut; }
-    [[nodiscard]] bool acknowledges(AckKind kind) const {
-        return operation() == Operation::Acknowledge && packet.aeth.syndrome.kind() == kind;
-    }
-    // A request of that side.
-    [[nodiscard]] bool asks(Side side) const { return from == side && packet.info().request(); }
-};
-
-using Packets = std::vector<Seen>;
 
 // Times as long between packets, on average, before a sender counts as slower.
 constexpr double kSlower = 1.5;
@@ -54,7 +32,8 @@ Packets packets_of(const CaseResult& result) {
         if (!frame) continue;
         const auto packet = wire::decode_packet(frame->transport);
         if (!packet) continue;
-        all.push_back({one.from, one.at.latest, *packet, 0, frame->envelope().ecn, one.on_wire});
+        all.push_back({one.from, one.at.latest, *packet, 0, frame->envelope().ecn,
+                       frame->udp.checksum, one.on_wire});
     }
     std::ranges::stable_sort(all, {}, &Seen::at);
     const auto first =
@@ -604,9 +583,11 @@ constexpr std::array kMeasurings{
 void measure(DataSheet& sheet, const CaseResult& result) {
     const std::string_view id = result.id;
     const std::string_view of = id.substr(0, id.find('['));
+    if (result.packets.empty()) return;
+    const Packets packets = packets_of(result);
     const auto found = std::ranges::find(kMeasurings, of, &Measuring::of);
-    if (found == kMeasurings.end() || result.packets.empty()) return;
-    found->add(sheet, result, packets_of(result));
+    if (found != kMeasurings.end()) found->add(sheet, result, packets);
+    add_choices(sheet, of, packets);
 }
 
 } // namespace veriroce::sheet

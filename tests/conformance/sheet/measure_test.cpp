@@ -91,12 +91,14 @@ TEST_CASE("sheet: the engine has every quantity and every behaviour", "[sheet]")
             CHECK_FALSE(series.samples.empty());
     }
     const std::map<std::string, std::size_t> expected{
-        {"ack_delay", 2},      {"ack_latency", 1},     {"ack_timer", 22},      {"cnp_interval", 1},
-        {"cnp_latency", 1},    {"cnp_spacing", 2},     {"goodput_SEND", 6},    {"goodput_WRITE", 6},
-        {"goodput_READ", 6},   {"implied_nak", 1},     {"nak_latency", 1},     {"nak_reaction", 1},
-        {"naks_per_gap", 1},   {"packets_per_ack", 2}, {"read_gap", 1},        {"read_latency", 3},
-        {"read_whole", 3},     {"retries", 8},         {"rnr_retries", 7},     {"rnr_timer", 32},
-        {"sent_after_nak", 1}, {"window", 2},          {"window_after_nak", 1}};
+        {"ack_delay", 2},           {"ack_latency", 1},     {"ack_timer", 22},
+        {"cnp_interval", 1},        {"cnp_latency", 1},     {"cnp_spacing", 2},
+        {"goodput_SEND", 6},        {"goodput_WRITE", 6},   {"goodput_READ", 6},
+        {"implied_nak", 1},         {"nak_latency", 1},     {"nak_reaction", 1},
+        {"naks_per_gap", 1},        {"packets_per_ack", 2}, {"read_gap", 1},
+        {"read_latency", 3},        {"read_whole", 3},      {"retries", 8},
+        {"rnr_retries", 7},         {"rnr_timer", 32},      {"sent_after_nak", 1},
+        {"sent_after_late_ack", 1}, {"window", 2},          {"window_after_nak", 1}};
     for (const auto& [name, count] : settings)
         CHECK((name + " " + std::to_string(count)) ==
               name + " " + std::to_string(expected.contains(name) ? expected.at(name) : 0));
@@ -160,6 +162,49 @@ TEST_CASE("sheet: how many packets an ACK acknowledges", "[sheet]") {
                     "packets_per_ack", "64 WRITEs") == 64);
 }
 
+TEST_CASE("sheet: the choices that the standard leaves are told apart", "[sheet]") {
+    struct Choice {
+        const char* of;
+        std::string_view behaviour;
+        std::string_view engine;
+        std::string_view oddity;
+        std::string_view otherwise;
+    };
+    const std::array choices{
+        Choice{"choice-checksums", "udp_checksum_wrong", "gets no answer",
+               "wrong_udp_checksum_accepted", "is acknowledged"},
+        Choice{"choice-checksums", "udp_checksum_sent", "is 0", "udp_checksum_sent",
+               "is filled in"},
+        Choice{"choice-duplicate", "duplicate_without_ackreq", "is acknowledged",
+               "duplicate_without_ack_request_ignored", "gets no answer"},
+        Choice{"choice-larger-mtu", "packet_above_mtu", "gets NAK INVALID_REQUEST",
+               "page_fault_at_the_first_touch", "gets an RNR NAK"},
+        Choice{"choice-two-faults", "fault_key_alignment", "gets NAK INVALID_REQUEST",
+               "unusual_codes", "gets NAK REMOTE_ACCESS"},
+        Choice{"choice-two-faults", "fault_key_length", "gets NAK INVALID_REQUEST", "unusual_codes",
+               "gets NAK REMOTE_ACCESS"},
+        Choice{"choice-two-faults", "fault_key_psn", "gets NAK PSN_SEQUENCE",
+               "writes_wait_for_a_gap_on_four_ports", "gets no answer"},
+        Choice{"choice-half-a-write", "half_a_write", "is not written at all",
+               "write_range_at_first_up_to_four_packets", "is written as far as it is inside"},
+        Choice{"choice-early-retry", "retry_in_rnr_time", "is acknowledged",
+               "lb10m_deaf_in_first_half_of_rnr_wait", "gets no answer"},
+        Choice{"choice-atomic-payload", "atomic_with_payload", "gets NAK INVALID_REQUEST",
+               "stray_payload_dropped", "gets no answer"},
+        Choice{"choice-credits", "credit_update", "are told with the next ACK",
+               "credits_told_unasked", "are told by another ACK"},
+        Choice{"choice-read-and-write", "write_behind_read", "shows in the READ's answer",
+               "every_rnr_for_write", "does not show in the READ's answer"},
+        Choice{"choice-second-nak", "second_nak", "changes nothing", "timer_adapts_and_probes",
+               "makes it resend once more"},
+    };
+    for (const Choice& one : choices) {
+        INFO(one.behaviour);
+        CHECK(kind_of(sheet_of(right_engine(), {one.of}), one.behaviour) == one.engine);
+        CHECK(kind_of(sheet_of(oddity(one.oddity), {one.of}), one.behaviour) == one.otherwise);
+    }
+}
+
 TEST_CASE("sheet: behaviours have the class that the oddity is made of", "[sheet]") {
     const auto kind = [](std::string_view name, const char* of, std::string_view behaviour) {
         return kind_of(sheet_of(oddity(name), {of}), behaviour);
@@ -181,6 +226,8 @@ TEST_CASE("sheet: behaviours have the class that the oddity is made of", "[sheet
           "a WRITE, a duplicate, a READ request, a packet behind a lost one, a loss by itself, "
           "an ACK, a READ response");
     CHECK(kind("cnps_lower_the_rate", "cnp-reaction", "cnp_reaction") == "sends more slowly");
+    CHECK(kind("partial_read_retry_goes_on_with_middle", "duplicates", "partial_read") ==
+          "is answered from RDMA_READ_RESPONSE_MIDDLE on");
     CHECK(median_of(sheet_of(oddity("four_packets_outstanding"), {"after-timeout"}), "window",
                     "at first") == 4);
 }
