@@ -10,6 +10,7 @@
 #include "conformance/cases/without_case.hpp"
 #include "conformance/judge/judged_rules.hpp"
 #include "conformance/model/checked_rules.hpp"
+#include "conformance/sheet/measure.hpp"
 
 namespace veriroce::commands {
 namespace {
@@ -33,9 +34,9 @@ Words rules_named_by(const cases::EmbeddedFile& file) {
     return words;
 }
 
-std::map<std::string_view, Words> cases_by_rule() {
+std::map<std::string_view, Words> by_rule(std::span<const cases::EmbeddedFile> files) {
     std::map<std::string_view, Words> found;
-    for (const cases::EmbeddedFile& file : cases::embedded_files()) {
+    for (const cases::EmbeddedFile& file : files) {
         for (const std::string_view id : rules_named_by(file))
             found[id].push_back(file.id());
     }
@@ -58,7 +59,8 @@ bool among(std::span<const std::string_view> ids, std::string_view id) {
 } // namespace
 
 std::vector<RuleCoverage> rule_coverage() {
-    const auto named = cases_by_rule();
+    const auto named = by_rule(cases::embedded_files());
+    const auto measured = by_rule(sheet::case_files());
     const auto needed = needed_by_rule();
     std::vector<RuleCoverage> all;
     for (const rules::Rule& rule : rules::catalogue().rules()) {
@@ -66,6 +68,8 @@ std::vector<RuleCoverage> rule_coverage() {
                          .judge = among(judge::judged_rules(), rule.id),
                          .model = among(model::checked_rules(), rule.id)};
         if (const auto found = named.find(rule.id); found != named.end()) one.cases = found->second;
+        if (const auto found = measured.find(rule.id); found != measured.end())
+            one.measured = found->second;
         if (const auto found = needed.find(rule.id); found != needed.end()) {
             one.needed = found->second;
         }
@@ -94,6 +98,8 @@ std::string text_of(const RuleCoverage& rule) {
     if (rule.judge) parts.emplace_back("judge");
     if (rule.model) parts.emplace_back("model");
     if (!rule.through.empty()) parts.push_back(fmt::format("as {}", fmt::join(rule.through, " ")));
+    if (!rule.measured.empty())
+        parts.push_back(fmt::format("measured by {}", fmt::join(rule.measured, " ")));
     if (!rule.needed.empty()) parts.push_back(fmt::format("a case needs {}", rule.needed));
     return fmt::format("{:<8} {:<6} {}", rule.rule->id, rules::word(rule.rule->level),
                        fmt::join(parts, ", "));
@@ -103,16 +109,19 @@ std::string summary_of(const std::vector<RuleCoverage>& rules) {
     const auto count = [&](auto wanted) { return std::ranges::count_if(rules, wanted); };
     const auto with_case = count([](const RuleCoverage& one) { return !one.cases.empty(); });
     const auto checked = count([](const RuleCoverage& one) { return one.checked(); });
+    const auto is_open = [](const RuleCoverage& one) {
+        return !one.checked() && one.measured.empty();
+    };
     const auto open = [&](rules::Level level) {
         return count(
-            [&](const RuleCoverage& one) { return !one.checked() && one.rule->level == level; });
+            [&](const RuleCoverage& one) { return is_open(one) && one.rule->level == level; });
     };
     return fmt::format(
         "{} rules: {} with a case, {} only through the judge, the model or a related "
-        "rule, {} unchecked (MUST {}, SHOULD {}, INFO {})",
+        "rule, {} only measured by the data sheet, {} unchecked (MUST {}, SHOULD {}, INFO {})",
         rules.size(), with_case, checked - with_case,
-        static_cast<std::ptrdiff_t>(rules.size()) - checked, open(rules::Level::Must),
-        open(rules::Level::Should), open(rules::Level::Info));
+        static_cast<std::ptrdiff_t>(rules.size()) - checked - count(is_open), count(is_open),
+        open(rules::Level::Must), open(rules::Level::Should), open(rules::Level::Info));
 }
 
 } // namespace veriroce::commands

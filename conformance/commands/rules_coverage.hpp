@@ -16,7 +16,8 @@ struct RuleCoverage {
     bool model = false;
     // Of a statement of the annex: rules that are made of it, and are covered themselves.
     std::vector<std::string_view> through;
-    std::string_view needed; // what a case would need, if no case names it
+    std::vector<std::string_view> measured; // cases of the data sheet, which demand nothing
+    std::string_view needed;                // what a case would need, if no case names it
 
     [[nodiscard]] bool checked() const {
         return !cases.empty() || judge || model || !through.empty();
@@ -28,7 +29,7 @@ std::vector<RuleCoverage> rule_coverage();
 
 // "RSP-02   MUST   rsp/gap-nak and 11 more cases, judge, model", without a line's end.
 std::string text_of(const RuleCoverage& rule);
-// "333 rules: 238 have a case, 9 only judge or model, ..."
+// "333 rules: 249 with a case, 28 only through the judge, ..."
 std::string summary_of(const std::vector<RuleCoverage>& rules);
 
 } // namespace veriroce::commands
