@@ -61,9 +61,9 @@ constexpr std::array kChoices{
     Choice{"sheet/choice-two-faults", 4, "fault_opcode_imm", "A LAST alone, no receive"},
     Choice{"sheet/choice-early-retry", 1, "retry_in_rnr_time", "A request in its RNR time"},
     Choice{"sheet/choice-atomic-payload", 0, "atomic_with_payload", "An atomic with a payload"},
-    Choice{"sheet/choice-forged", 0, "forged_address", "A request from another IP address"},
-    Choice{"sheet/choice-forged", 2, "forged_port", "A request from another UDP port"},
-    Choice{"sheet/choice-forged", 4, "forged_hop_limit", "A request with another hop limit"},
+    Choice{"sheet/choice-forged-address", 0, "forged_address", "A request from another IP address"},
+    Choice{"sheet/choice-forged", 0, "forged_port", "A request from another UDP port"},
+    Choice{"sheet/choice-forged", 2, "forged_hop_limit", "A request with another hop limit"},
     Choice{"sheet/duplicates", 2, "partial_read", "A partial READ retry"},
 };
 
