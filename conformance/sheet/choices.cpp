@@ -10,27 +10,25 @@
 namespace veriroce::sheet {
 namespace {
 
-// What the device sends before the tester sends its next packet.
-struct Question {
-    const Seen* asked = nullptr;
-    std::vector<const Seen*> answers; // without CNPs
-};
+// What the device sends between two packets of the tester, without CNPs.
+using Reply = std::vector<const Seen*>;
 
-std::vector<Question> questions_of(const Packets& packets) {
-    std::vector<Question> all;
+// One for each packet of the tester.
+std::vector<Reply> replies_in(const Packets& packets) {
+    std::vector<Reply> all;
     for (const Seen& one : packets) {
         if (!one.dut()) {
-            all.push_back({&one, {}});
+            all.emplace_back();
         } else if (!all.empty() && one.operation() != Operation::Cnp) {
-            all.back().answers.push_back(&one);
+            all.back().push_back(&one);
         }
     }
     return all;
 }
 
-std::string text_of(const Question& question) {
-    if (question.answers.empty()) return "gets no answer";
-    const wire::Packet& first = question.answers.front()->packet;
+std::string text_of(const Reply& reply) {
+    if (reply.empty()) return "gets no answer";
+    const wire::Packet& first = reply.front()->packet;
     if (!first.headers.has(wire::Header::Aeth) || first.info().operation != Operation::Acknowledge)
         return fmt::format("is answered from {} on", first.info().name);
     const AckKind kind = first.aeth.syndrome.kind();
@@ -109,8 +107,7 @@ void add_credits(DataSheet& sheet, const Packets& packets) {
     const bool told = credits.back() != credits.front();
     sheet.add({"credit_update", "Receives that are posted",
                told ? "are told by another ACK" : "are told with the next ACK",
-               fmt::format("{} ACKs of one SEND, with the credit codes {}", credits.size(),
-                           fmt::join(credits, ", "))});
+               fmt::format("credit codes of the ACKs of one SEND: {}", fmt::join(credits, ", "))});
 }
 
 // REQ-15: what each of two NAKs for one PSN makes the requester send. REQ-33: how much of a resend
@@ -140,11 +137,11 @@ void add_second_nak(DataSheet& sheet, const Packets& packets) {
 } // namespace
 
 void add_choices(DataSheet& sheet, std::string_view of, const Packets& packets) {
-    const std::vector<Question> questions = questions_of(packets);
+    const std::vector<Reply> replies = replies_in(packets);
     for (const Choice& one : kChoices) {
-        if (one.of != of || one.packet >= questions.size()) continue;
-        sheet.add({std::string(one.name), std::string(one.what), text_of(questions[one.packet]),
-                   fmt::format("PSN {}", questions[one.packet].asked->psn)});
+        if (one.of != of || one.packet >= replies.size()) continue;
+        sheet.add({std::string(one.name), std::string(one.what), text_of(replies[one.packet]),
+                   fmt::format("packets in answer: {}", replies[one.packet].size())});
     }
     if (of == "sheet/choice-checksums") add_sent_checksum(sheet, packets);
     if (of == "sheet/choice-credits") add_credits(sheet, packets);
