@@ -8,6 +8,7 @@
 #include <charconv>
 #include <optional>
 
+#include "dissector/wire/ip.hpp"
 #include "transport/net/system_files.hpp"
 
 namespace veriroce::agent {
@@ -100,38 +101,45 @@ dut::CongestionSettings CongestionFiles::read() const {
     if (const auto np = value_of(np_)) settings.np = *np != 0;
     if (const auto rp = value_of(rp_)) settings.rp = *rp != 0;
     settings.cnp_interval_us = value_of(interval_);
-    if (const auto dscp = value_of(dscp_)) settings.cnp_dscp = static_cast<std::uint8_t>(*dscp);
+    const auto dscp = value_of(dscp_);
+    if (dscp && *dscp <= wire::kMaxDscp) settings.cnp_dscp = static_cast<std::uint8_t>(*dscp);
     return settings;
 }
 
-int CongestionFiles::write(const Files& files, unsigned value) {
+int CongestionFiles::write(const Files& files, unsigned value, Lines& former) {
     if (files.empty()) return EOPNOTSUPP;
     for (const fs::path& path : files) {
-        if (const auto line = net::first_line(path)) before_.try_emplace(path, *line);
+        const auto line = net::first_line(path);
+        if (!line) return EIO; // it could not be restored
         if (const int error = write_line(path, std::to_string(value) + "\n"); error != 0)
             return error;
+        former.emplace(path, *line);
     }
     return 0;
 }
 
 int CongestionFiles::write(const dut::CongestionSettings& wanted) {
+    Lines former;
     int error = 0;
     const auto set = [&](const Files& files, const auto& value) {
-        if (value && error == 0) error = write(files, static_cast<unsigned>(*value));
+        if (value && error == 0) error = write(files, static_cast<unsigned>(*value), former);
     };
     set(np_, wanted.np);
     set(rp_, wanted.rp);
     set(interval_, wanted.cnp_interval_us);
     set(dscp_, wanted.cnp_dscp);
-    if (error == 0) return 0;
-    restore();
+    if (error == 0) {
+        before_.insert(former.begin(), former.end()); // of each file the oldest line stays
+        return 0;
+    }
+    for (const auto& [path, line] : former)
+        static_cast<void>(write_line(path, line + "\n"));
     return error;
 }
 
 void CongestionFiles::restore() {
-    for (const auto& [path, line] : before_)
-        static_cast<void>(write_line(path, line + "\n"));
-    before_.clear();
+    std::erase_if(before_,
+                  [](const auto& one) { return write_line(one.first, one.second + "\n") == 0; });
 }
 
 } // namespace veriroce::agent

@@ -25,7 +25,7 @@ class CongestionFiles {
     [[nodiscard]] bool any() const;
     [[nodiscard]] dut::CongestionSettings read() const;
     // An errno: 0 if all that is given was taken, EOPNOTSUPP if there is no file for a setting.
-    // After a failure everything is as before the first write.
+    // After a failure everything is as before this call.
     [[nodiscard]] int write(const dut::CongestionSettings& wanted);
     // Everything as it was before the first write.
     void restore();
@@ -33,13 +33,15 @@ class CongestionFiles {
   private:
     using Files = std::vector<std::filesystem::path>; // that hold the same value
 
-    [[nodiscard]] int write(const Files& files, unsigned value);
+    using Lines = std::map<std::filesystem::path, std::string>;
+
+    [[nodiscard]] int write(const Files& files, unsigned value, Lines& former);
 
     Files np_;
     Files rp_;
     Files interval_;
     Files dscp_;
-    std::map<std::filesystem::path, std::string> before_;
+    Lines before_;
 };
 
 } // namespace veriroce::agent

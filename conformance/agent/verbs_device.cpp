@@ -59,6 +59,7 @@ void VerbsDevice::destroy_all() {
     pds_.clear();
     posted_requests_.clear();
     congestion_.restore();
+    budget_.give_congestion(*this);
     drain_events(wire::Instant{}); // events of destroyed objects
     events_.clear();
 }
@@ -119,6 +120,8 @@ dut::Answer VerbsDevice::carry_out(const dut::CongestionGet& /*request*/, wire::
 
 dut::Answer VerbsDevice::carry_out(const dut::CongestionSet& request, wire::Instant /*now*/) {
     if (!congestion_.any()) return std::unexpected(no_congestion(dut::CongestionSet::method));
+    if (auto failure = dut::refused_congestion(budget_, request, *this))
+        return std::unexpected(std::move(*failure));
     if (const int error = congestion_.write(request.settings); error != 0)
         return std::unexpected(refused_with(dut::CongestionSet::method, error));
     return congestion_.read();

@@ -5,6 +5,7 @@
 
 #include "conformance/dut/contract.hpp"
 #include "conformance/dut/executor.hpp"
+#include "dissector/wire/ip.hpp"
 
 namespace veriroce::dut {
 
@@ -36,10 +37,20 @@ class Budget {
     }
     void give_objects(std::uint64_t count) { objects_ -= count; }
 
+    // Whether this user may change congestion management, which all share: no other one has.
+    [[nodiscard]] bool take_congestion(const Executor& user) {
+        if (congestion_user_ != nullptr && congestion_user_ != &user) return false;
+        congestion_user_ = &user;
+        return true;
+    }
+    void give_congestion(const Executor& user) {
+        if (congestion_user_ == &user) congestion_user_ = nullptr;
+    }
+
     [[nodiscard]] const AgentLimits& limits() const { return limits_; }
     // Whether all that was taken was given back.
     [[nodiscard]] bool unused() const {
-        return registered_bytes_ == 0 && qps_ == 0 && objects_ == 0;
+        return registered_bytes_ == 0 && qps_ == 0 && objects_ == 0 && congestion_user_ == nullptr;
     }
 
   private:
@@ -47,7 +58,18 @@ class Budget {
     std::uint64_t registered_bytes_ = 0;
     std::uint32_t qps_ = 0;
     std::uint64_t objects_ = 0;
+    const Executor* congestion_user_ = nullptr;
 };
+
+// What `congestion_set` asks for and no device does; nothing if it may be tried.
+inline std::optional<Failure> refused_congestion(Budget& budget, const CongestionSet& request,
+                                                 const Executor& user) {
+    if (request.settings.cnp_dscp.value_or(0) > wire::kMaxDscp)
+        return refused(CongestionSet::method, "EINVAL", "a DSCP has 6 bits");
+    if (request.settings == CongestionSettings{}) return std::nullopt;
+    if (budget.take_congestion(user)) return std::nullopt;
+    return refused(CongestionSet::method, "EBUSY", "another connection has changed it");
+}
 
 // Executes the request, and counts the object that it creates or destroys. Where the limit leaves
 // no room for another one it is not executed: ENOMEM.

@@ -76,8 +76,7 @@ struct AgentLimits {
     friend bool operator==(const AgentLimits&, const AgentLimits&) = default;
 };
 
-// How the device takes part in congestion management. A setting that it does not report, it
-// cannot change.
+// The device's congestion management. It leaves out settings that it cannot change.
 struct CongestionSettings {
     std::optional<bool> np;                       // it answers marked packets by CNPs
     std::optional<bool> rp;                       // CNPs make its new QPs send more slowly

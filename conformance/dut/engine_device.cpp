@@ -36,6 +36,7 @@ void EngineDevice::destroy_all() {
         static_cast<void>(engine_.destroy_pd(id_of<engine::PdId>(pd)));
     if (congestion_before_) engine_.set_congestion(*congestion_before_);
     congestion_before_.reset();
+    budget_.give_congestion(*this);
     budget_.give_objects(windows_.size() + srqs_.size() + cqs_.size() + pds_.size());
     qps_.clear();
     windows_.clear();

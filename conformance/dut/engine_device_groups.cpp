@@ -161,9 +161,10 @@ Answer EngineDevice::carry_out(const CongestionGet& /*request*/, wire::Instant /
 
 Answer EngineDevice::carry_out(const CongestionSet& request, wire::Instant /*now*/) {
     const CongestionSettings& wanted = request.settings;
-    if (wanted.cnp_dscp.value_or(0) > wire::kMaxDscp)
-        return std::unexpected(refused(CongestionSet::method, "EINVAL", "a DSCP has 6 bits"));
+    if (auto failure = refused_congestion(budget_, request, *this))
+        return std::unexpected(std::move(*failure));
     engine::Congestion changed = engine_.congestion();
+    if (wanted == CongestionSettings{}) return settings_of(changed);
     if (!congestion_before_) congestion_before_ = changed;
     changed.notification.enabled = wanted.np.value_or(changed.notification.enabled);
     changed.reaction.enabled = wanted.rp.value_or(changed.reaction.enabled);

@@ -75,8 +75,11 @@ TEST_CASE("congestion files: the kernel's are read, written and put back", "[age
     CHECK(files.read() == dut::CongestionSettings{.cnp_interval_us = 3000, .cnp_dscp = 21});
     files.restore();
     CHECK(files.read() == dut::CongestionSettings{.cnp_interval_us = 4, .cnp_dscp = 48});
-    // What cannot be set leaves the rest as it was.
-    CHECK(files.write({.np = true, .cnp_dscp = 22}) == EOPNOTSUPP);
+    // What cannot be set leaves the rest as it was, also what was set before.
+    CHECK(files.write({.cnp_dscp = 21}) == 0);
+    CHECK(files.write({.rp = true, .cnp_interval_us = 9, .cnp_dscp = 22}) == EOPNOTSUPP);
+    CHECK(files.read() == dut::CongestionSettings{.cnp_interval_us = 4, .cnp_dscp = 21});
+    files.restore();
     CHECK(line_of(host.kernel / "np_cnp_dscp") == "48");
 }
 
