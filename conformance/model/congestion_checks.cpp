@@ -10,26 +10,33 @@ namespace {
 
 using enum rules::Level;
 
-// Where time stamps are those of the tester's port, two packets may seem to be nearer than they
-// were: shorter intervals are not checked there, and of the others the half.
+// The tester's port adds jitter, so two CNPs can look closer together than they were. On a real
+// link, intervals below this one are not checked, and longer ones against their half.
 constexpr wire::Duration kLeastSeen = std::chrono::milliseconds(1);
 
-// A CNP that left so much later than its interval allows still stands for the mark.
-constexpr wire::Duration kOnItsWay = std::chrono::milliseconds(1);
+// A CNP may leave this much later than its interval allows, and still answers the mark.
+constexpr wire::Duration kCnpDelay = std::chrono::milliseconds(1);
 
 bool carries_request(const wire::OpcodeInfo& info) {
     return info.service == wire::Service::Rc && info.request() && info.carries_payload();
 }
 
-bool is_positive(const wire::Packet& packet) {
-    return packet.info().response() && packet.headers.has(wire::Header::Aeth) &&
-           packet.aeth.syndrome.kind() == wire::AckKind::Ack;
+bool has_aeth(const wire::Packet& packet) {
+    return packet.info().response() && packet.headers.has(wire::Header::Aeth);
 }
 
 } // namespace
 
 void CongestionChecks::asked(const Call& call) {
     if (std::holds_alternative<dut::CongestionSet>(call.request)) changing_ = true;
+    const auto ends = [&](dut::QpHandle qp) {
+        if (mark_ && mark_->of->handle == qp) mark_.reset();
+    };
+    if (const auto* destroy = std::get_if<dut::QpDestroy>(&call.request)) ends(destroy->qp);
+    const auto* modify = std::get_if<dut::QpModify>(&call.request);
+    if (modify != nullptr && (modify->attributes.state == wire::QpState::Err ||
+                              modify->attributes.state == wire::QpState::Reset))
+        ends(modify->qp);
 }
 
 void CongestionChecks::answered(const Call& call) {
@@ -44,7 +51,7 @@ void CongestionChecks::answered(const Call& call) {
     mark_.reset();
 }
 
-// A packet that is sent again shows that the one before may not have been taken.
+// If the tester sends a PSN again, the device may not have accepted the first copy.
 void CongestionChecks::take(const Packet& packet, const Connection& connection) {
     if (!packet.sound() || !carries_request(packet.packet->info())) return;
     const std::int64_t psn = connection.peer_psn(packet.packet->bth.psn);
@@ -52,47 +59,58 @@ void CongestionChecks::take(const Packet& packet, const Connection& connection) 
     const bool again = !first && psn <= newest->second;
     newest->second = std::max(newest->second, psn);
     if (again && mark_ && mark_->of == &connection && psn <= mark_->psn) mark_.reset();
-    if (again || mark_ || changing_ || !story_.setting.exact) return;
+    if (again || (mark_ && mark_->accepted) || changing_ || !story_.setting.exact) return;
     if (!settings_.np.value_or(false) || !settings_.cnp_interval_us) return;
     if (packet.frame.envelope().ecn != wire::kCongestionExperienced) return;
     const auto interval = std::chrono::microseconds(*settings_.cnp_interval_us);
-    if (notified_ && packet.at.earliest - *notified_ < interval + kOnItsWay) return;
-    mark_ = Mark{.packet = &packet, .of = &connection, .psn = psn};
+    if (notified_ && packet.at.earliest - *notified_ < interval + kCnpDelay) return;
+    mark_ = Mark{.packet = &packet,
+                 .of = &connection,
+                 .psn = psn,
+                 .since = std::max(packet.at.latest, connection.began)};
 }
 
 // CNP-01: any CNP after it will do, because devices merge those of several marks.
-void CongestionChecks::unanswered(wire::Instant now) {
-    if (!mark_ || !mark_->taken) return;
-    if (now - mark_->packet->at.latest < story_.setting.answer_time) return;
+void CongestionChecks::check_mark(wire::Instant now) {
+    if (!mark_ || !mark_->accepted || now - mark_->since < story_.setting.answer_time) return;
     PacketLog log(log_, mark_->packet->number, mark_->of->qpn);
-    log.add("CNP-01", Must, "CNP", "a packet that came marked must be answered by a CNP",
-            "none came", rules::FindingClass::Absence);
+    log.add("CNP-01", Must, "CNP", "a CNP must follow a marked packet that the device accepted",
+            "no CNP follows", rules::FindingClass::Absence);
     mark_.reset();
 }
 
 void CongestionChecks::finish() {
-    unanswered(story_.end);
+    check_mark(story_.end);
+}
+
+void CongestionChecks::note(const Packet& packet) {
+    if (packet.packet->info().operation != wire::Operation::Cnp)
+        return check_mark(packet.at.latest);
+    mark_.reset();
+    notified_ = packet.at.latest;
 }
 
 void CongestionChecks::check(const Packet& packet, const Connection* connection) {
-    if (mark_ && mark_->of == connection && is_positive(*packet.packet) &&
-        connection->peer_psn(packet.packet->bth.psn) >= mark_->psn)
-        mark_->taken = true;
-    if (packet.packet->info().operation != wire::Operation::Cnp)
-        return unanswered(packet.at.latest);
-    mark_.reset();
-    notified_ = packet.at.latest;
-    if (changing_) return;
+    if (mark_ && mark_->of == connection && has_aeth(*packet.packet)) {
+        const wire::AckKind kind = packet.packet->aeth.syndrome.kind();
+        if (kind == wire::AckKind::Nak) {
+            mark_.reset(); // it may end the QP
+        } else if (kind == wire::AckKind::Ack &&
+                   connection->peer_psn(packet.packet->bth.psn) >= mark_->psn) {
+            mark_->accepted = true;
+        }
+    }
+    if (packet.packet->info().operation != wire::Operation::Cnp || changing_) return;
     PacketLog log(log_, packet.number, packet.packet->bth.dest_qp);
-    dscp(log, packet);
+    check_dscp(log, packet);
     // Datagrams of one QP may go to several of the device.
     if (connection != nullptr && connection->type != wire::QpType::Ud)
-        interval(log, packet, *connection);
+        check_interval(log, packet, *connection);
 }
 
 // At whatever scope the device keeps the interval, it holds for the CNPs of one connection.
-void CongestionChecks::interval(PacketLog& log, const Packet& packet,
-                                const Connection& connection) {
+void CongestionChecks::check_interval(PacketLog& log, const Packet& packet,
+                                      const Connection& connection) {
     const auto [before, first] = latest_.try_emplace(&connection, packet.at);
     if (first || !settings_.cnp_interval_us) return;
     const auto least = std::chrono::microseconds(*settings_.cnp_interval_us);
@@ -102,12 +120,12 @@ void CongestionChecks::interval(PacketLog& log, const Packet& packet,
     if (!exact && least < kLeastSeen) return;
     if (gap >= (exact ? wire::Duration(least) : wire::Duration(least) / 2)) return;
     log.add("CNP-04", Should, "the time between CNPs",
-            fmt::format("CNPs must be {} us apart, as configured", least.count()),
-            fmt::format("{} us after the last one",
+            fmt::format("CNPs must be at least {} us apart, as configured", least.count()),
+            fmt::format("the CNP comes {} us after the one before",
                         std::chrono::floor<std::chrono::microseconds>(gap).count()));
 }
 
-void CongestionChecks::dscp(PacketLog& log, const Packet& packet) const {
+void CongestionChecks::check_dscp(PacketLog& log, const Packet& packet) const {
     if (!settings_.cnp_dscp || story_.setting.trait("dscp_overridden")) return;
     const std::uint8_t measured = packet.frame.envelope().dscp;
     const bool on_its_way = changed_ && former_.cnp_dscp == measured &&

@@ -1,4 +1,5 @@
-// CNPs of the device against its congestion management, as hello and the calls say it is.
+// The device's CNPs against the settings of its congestion management, which it reports in hello
+// and in its answers.
 //
 // Source: CNP-01, CNP-04, CNP-06.
 #pragma once
@@ -21,7 +22,9 @@ class CongestionChecks {
 
     void asked(const Call& call);
     void answered(const Call& call);
-    // A packet of the device whose headers and ICRC are whole, to the peer of this connection.
+    // Any packet of the device whose headers and ICRC are whole: it may be a CNP for the mark.
+    void note(const Packet& packet);
+    // The same packet, if its QP is that of now, to the peer of this connection.
     void check(const Packet& packet, const Connection* connection);
     // A packet of the tester to this QP.
     void take(const Packet& packet, const Connection& connection);
@@ -35,12 +38,13 @@ class CongestionChecks {
         const Packet* packet = nullptr;
         const Connection* of = nullptr;
         std::int64_t psn = 0;
-        bool taken = false; // the device has acknowledged it
+        wire::Instant since;   // when the device could look at it
+        bool accepted = false; // the device has acknowledged it
     };
 
-    void interval(PacketLog& log, const Packet& packet, const Connection& connection);
-    void unanswered(wire::Instant now);
-    void dscp(PacketLog& log, const Packet& packet) const;
+    void check_interval(PacketLog& log, const Packet& packet, const Connection& connection);
+    void check_mark(wire::Instant now);
+    void check_dscp(PacketLog& log, const Packet& packet) const;
 
     const Story& story_;
     DeviationLog& log_;

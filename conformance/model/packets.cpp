@@ -72,6 +72,7 @@ class Walk {
     void take(const Packet& packet) {
         if (packet.from == Side::Tester) return take_of_tester(packet);
         if (!packet.sound()) return headers_.check_unsound(packet);
+        congestion_.note(packet);
         const Connection* connection = sender_of(*packet.packet);
         if (connection != nullptr && is_left_over(packet, *connection)) return;
         // No QP has the peer of a former life any more.

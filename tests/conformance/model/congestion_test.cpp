@@ -102,6 +102,16 @@ TEST_CASE("congestion: a mark on what the device takes draws a CNP", "[model][CN
               scene.acknowledged(0, 1);
               cnp(scene, milliseconds(1));
           }) == "");
+    // Its QP is reset, or ends by a NAK, before the CNP is due.
+    CHECK(found([](Scene& scene) {
+              scene.acknowledged(0, 1);
+              scene.call(dut::QpModify{.qp = kQp, .attributes = {.state = wire::QpState::Reset}});
+          }) == "");
+    // A later mark counts where an earlier one was never accepted.
+    CHECK(found([](Scene& scene) {
+              send(scene, 1, wire::kCongestionExperienced);
+              scene.acknowledged(1, 2);
+          }) == "CNP-01 CNP");
     // Not known to have arrived; sent again without a mark; the notification point is off.
     CHECK(found([](Scene&) {}) == "");
     CHECK(found([](Scene& scene) {
