@@ -30,7 +30,9 @@ std::string text_of(const Reply& reply) {
     if (reply.empty()) return "gets no answer";
     const wire::Packet& first = reply.front()->packet;
     if (!first.headers.has(wire::Header::Aeth) || first.info().operation != Operation::Acknowledge)
-        return fmt::format("is answered from {} on", first.info().name);
+        return first.info().operation == Operation::RdmaReadResponse
+                   ? fmt::format("is answered from {} on", first.info().name)
+                   : fmt::format("is answered by {}", first.info().name);
     const AckKind kind = first.aeth.syndrome.kind();
     if (kind == AckKind::Ack) return "is acknowledged";
     if (kind == AckKind::RnrNak) return "gets an RNR NAK";
@@ -43,7 +45,7 @@ struct Choice {
     std::string_view of;
     std::size_t packet = 0;
     std::string_view name;
-    std::string_view what;
+    std::string_view title;
 };
 
 constexpr std::array kChoices{
@@ -52,17 +54,17 @@ constexpr std::array kChoices{
     Choice{"sheet/choice-checksums", 4, "udp_checksum_wrong", "A packet with a wrong UDP checksum"},
     Choice{"sheet/choice-duplicate", 1, "duplicate_without_ackreq", "A duplicate without AckReq"},
     Choice{"sheet/choice-larger-mtu", 0, "packet_above_mtu", "A packet above the path MTU"},
-    Choice{"sheet/choice-two-faults", 0, "fault_key_alignment", "A misaligned atomic, bad key"},
-    Choice{"sheet/choice-two-faults", 1, "fault_key_length", "A WRITE of wrong length, bad key"},
-    Choice{"sheet/choice-two-faults", 2, "fault_key_psn", "A WRITE behind a gap, bad key"},
-    Choice{"sheet/choice-two-faults", 3, "fault_opcode_receive", "A MIDDLE alone, no receive"},
-    Choice{"sheet/choice-two-faults", 4, "fault_opcode_imm", "A LAST alone, no receive"},
+    Choice{"sheet/choice-key-alignment", 0, "fault_key_alignment", "A misaligned atomic, bad key"},
+    Choice{"sheet/choice-two-faults", 0, "fault_key_length", "A WRITE of wrong length, bad key"},
+    Choice{"sheet/choice-two-faults", 1, "fault_key_psn", "A WRITE after a gap, bad key"},
+    Choice{"sheet/choice-two-faults", 2, "fault_opcode_receive", "A MIDDLE alone, no receive"},
+    Choice{"sheet/choice-two-faults", 3, "fault_opcode_imm", "A LAST alone, no receive"},
     Choice{"sheet/choice-early-retry", 1, "retry_in_rnr_time", "A request in its RNR time"},
     Choice{"sheet/choice-atomic-payload", 0, "atomic_with_payload", "An atomic with a payload"},
     Choice{"sheet/choice-forged-address", 0, "forged_address", "A request from another IP address"},
     Choice{"sheet/choice-forged", 0, "forged_port", "A request from another UDP port"},
     Choice{"sheet/choice-forged", 2, "forged_hop_limit", "A request with another hop limit"},
-    Choice{"sheet/duplicates", 2, "partial_read", "A partial READ retry"},
+    Choice{"sheet/duplicates", 2, "duplicate_read_part", "A duplicate of a READ's second half"},
 };
 
 // The payload of a READ's answer holds nothing but zeros, as the region did before.
@@ -95,8 +97,8 @@ void add_sent_checksum(DataSheet& sheet, const Packets& packets) {
                filled == 0 ? "is 0" : "is filled in", fmt::format("in {} of {}", filled, all)});
 }
 
-// ACK-11: after the ACK that the script waits for, receives are posted. A copy of it has its
-// credits.
+// ACK-11: the script waits for one ACK and then posts receives. A copy of the ACK has the same
+// credit code, an update another one.
 void add_credits(DataSheet& sheet, const Packets& packets) {
     std::vector<std::uint8_t> credits;
     for (const Seen& one : packets) {
@@ -104,9 +106,13 @@ void add_credits(DataSheet& sheet, const Packets& packets) {
             credits.push_back(one.packet.aeth.syndrome.code());
     }
     if (credits.empty()) return;
+    const bool none =
+        std::ranges::all_of(credits, [](std::uint8_t code) { return code == wire::kNoCredits; });
     const bool told = credits.back() != credits.front();
     sheet.add({"credit_update", "Receives that are posted",
-               told ? "are told by another ACK" : "are told with the next ACK",
+               none   ? "are not told: its ACKs grant no credits"
+               : told ? "are told by another ACK"
+                      : "are not told by an ACK of their own",
                fmt::format("credit codes of the ACKs of one SEND: {}", fmt::join(credits, ", "))});
 }
 
@@ -140,7 +146,10 @@ void add_choices(DataSheet& sheet, std::string_view of, const Packets& packets) 
     const std::vector<Reply> replies = replies_in(packets);
     for (const Choice& one : kChoices) {
         if (one.of != of || one.packet >= replies.size()) continue;
-        sheet.add({std::string(one.name), std::string(one.what), text_of(replies[one.packet]),
+        const bool v6 = one.name.starts_with("udp_checksum") && packets.front().v6;
+        sheet.add({fmt::format("{}{}", one.name, v6 ? "_v6" : ""),
+                   fmt::format("{}{}", one.title, v6 ? ", over IPv6" : ""),
+                   text_of(replies[one.packet]),
                    fmt::format("packets in answer: {}", replies[one.packet].size())});
     }
     if (of == "sheet/choice-checksums") add_sent_checksum(sheet, packets);
@@ -151,7 +160,7 @@ void add_choices(DataSheet& sheet, std::string_view of, const Packets& packets) 
                     "is written as far as it is inside", "is not written at all");
     }
     if (of == "sheet/choice-read-and-write") {
-        add_written(sheet, packets, "write_behind_read", "A WRITE behind a READ",
+        add_written(sheet, packets, "write_after_read", "A WRITE after a READ",
                     "shows in the READ's answer", "does not show in the READ's answer");
     }
 }

@@ -33,7 +33,7 @@ Packets packets_of(const CaseResult& result) {
         const auto packet = wire::decode_packet(frame->transport);
         if (!packet) continue;
         all.push_back({one.from, one.at.latest, *packet, 0, frame->envelope().ecn,
-                       frame->udp.checksum, one.on_wire});
+                       frame->udp.checksum, frame->ipv6.has_value(), one.on_wire});
     }
     std::ranges::stable_sort(all, {}, &Seen::at);
     const auto first =
@@ -219,10 +219,6 @@ void duplicates(DataSheet& sheet, const CaseResult& /*result*/, const Packets& p
                : again == first ? "gets the bytes of the first time"
                                 : "is executed again",
                fmt::format("{} bytes, after the memory had changed", again.size())});
-    const std::vector<std::byte> part = responses(asked[2].second);
-    sheet.add({"duplicate_read_part", "A duplicate of a READ's second half",
-               part.empty() ? otherwise(asked[2].second) : "is answered",
-               fmt::format("{} bytes", part.size())});
     if (asked.size() < 6) return;
     const Answer& write = asked[5].second;
     const auto ack = std::ranges::find_if(
@@ -271,7 +267,7 @@ void cnp(DataSheet& sheet, const CaseResult& /*result*/, const Packets& packets)
 std::string_view cause_of(const Seen& packet, std::int64_t newest) {
     const bool marked = packet.ecn == wire::kCongestionExperienced;
     if (packet.asks(Side::Tester) && packet.psn > newest + 1)
-        return marked ? "a packet behind a lost one" : "a loss by itself";
+        return marked ? "a packet after a lost one" : "a loss by itself";
     if (!marked) return "";
     if (packet.operation() == Operation::Acknowledge) return "an ACK";
     if (packet.operation() == Operation::RdmaReadResponse) return "a READ response";

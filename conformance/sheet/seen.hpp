@@ -22,6 +22,7 @@ struct Seen {
     std::int64_t psn = 0;
     std::uint8_t ecn = 0;
     std::uint16_t udp_checksum = 0;
+    bool v6 = false;
     bool on_wire = true;
 
     [[nodiscard]] Operation operation() const { return packet.info().operation; }

@@ -109,7 +109,7 @@ TEST_CASE("sheet: the engine has every quantity and every behaviour", "[sheet]")
     CHECK(kind_of(sheet, "timeout_recovery") == "sends all again (go-back-N)");
     CHECK(kind_of(sheet, "implied_nak") == "is asked for again at once (implied NAK)");
     CHECK(kind_of(sheet, "duplicate_read") == "is executed again");
-    CHECK(kind_of(sheet, "duplicate_read_part") == "is answered");
+    CHECK(kind_of(sheet, "duplicate_read_part") == "is answered from RDMA_READ_RESPONSE_FIRST on");
     CHECK(kind_of(sheet, "duplicate_write") == "gets the latest ACK again");
     CHECK(kind_of(sheet, "read_msn") == "from its first response on");
     CHECK(kind_of(sheet, "cnp_scope") == "cause CNPs for each of them");
@@ -179,7 +179,7 @@ TEST_CASE("sheet: the choices that the standard leaves are told apart", "[sheet]
                "duplicate_without_ack_request_ignored", "gets no answer"},
         Choice{"choice-larger-mtu", "packet_above_mtu", "gets NAK INVALID_REQUEST",
                "page_fault_at_the_first_touch", "gets an RNR NAK"},
-        Choice{"choice-two-faults", "fault_key_alignment", "gets NAK INVALID_REQUEST",
+        Choice{"choice-key-alignment", "fault_key_alignment", "gets NAK INVALID_REQUEST",
                "unusual_codes", "gets NAK REMOTE_ACCESS"},
         Choice{"choice-two-faults", "fault_key_length", "gets NAK INVALID_REQUEST", "unusual_codes",
                "gets NAK REMOTE_ACCESS"},
@@ -191,9 +191,9 @@ TEST_CASE("sheet: the choices that the standard leaves are told apart", "[sheet]
                "lb10m_deaf_in_first_half_of_rnr_wait", "gets no answer"},
         Choice{"choice-atomic-payload", "atomic_with_payload", "gets NAK INVALID_REQUEST",
                "stray_payload_dropped", "gets no answer"},
-        Choice{"choice-credits", "credit_update", "are told with the next ACK",
+        Choice{"choice-credits", "credit_update", "are not told: its ACKs grant no credits",
                "credits_told_unasked", "are told by another ACK"},
-        Choice{"choice-read-and-write", "write_behind_read", "shows in the READ's answer",
+        Choice{"choice-read-and-write", "write_after_read", "shows in the READ's answer",
                "every_rnr_for_write", "does not show in the READ's answer"},
         Choice{"choice-second-nak", "second_nak", "changes nothing", "timer_adapts_and_probes",
                "makes it resend once more"},
@@ -221,12 +221,12 @@ TEST_CASE("sheet: behaviours have the class that the oddity is made of", "[sheet
     CHECK(kind("marks_cause_no_cnp", "cnp", "cnp_scope") == "cause no CNP");
     CHECK(kind("one_cnp_for_a_port", "cnp", "cnp_scope") == "cause CNPs for one of them");
     CHECK(kind("requests_alone_cause_cnps", "cnp-causes", "cnp_causes") ==
-          "a WRITE, a duplicate, a READ request, a packet behind a lost one");
+          "a WRITE, a duplicate, a READ request, a packet after a lost one");
     CHECK(kind("loss_draws_cnp_and_late_nak", "cnp-causes", "cnp_causes") ==
-          "a WRITE, a duplicate, a READ request, a packet behind a lost one, a loss by itself, "
+          "a WRITE, a duplicate, a READ request, a packet after a lost one, a loss by itself, "
           "an ACK, a READ response");
     CHECK(kind("cnps_lower_the_rate", "cnp-reaction", "cnp_reaction") == "sends more slowly");
-    CHECK(kind("partial_read_retry_goes_on_with_middle", "duplicates", "partial_read") ==
+    CHECK(kind("partial_read_retry_goes_on_with_middle", "duplicates", "duplicate_read_part") ==
           "is answered from RDMA_READ_RESPONSE_MIDDLE on");
     CHECK(median_of(sheet_of(oddity("four_packets_outstanding"), {"after-timeout"}), "window",
                     "at first") == 4);
