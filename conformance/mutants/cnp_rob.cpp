@@ -78,7 +78,7 @@ class EachMarkDrawsCnp final : public DrawsCnp<is_marked_request> {
     }
 };
 
-// N-35
+// CNP-12, N-35
 bool is_marked_cnp(const wire::Packet& packet, std::uint8_t ecn) {
     return is_cnp(packet) && ecn == wire::kCongestionExperienced;
 }
@@ -94,7 +94,7 @@ class CnpHasTheUsualDscp final : public engine::SurfaceFilter {
     }
 };
 
-// N-35: the QP that the marked datagram came to.
+// CNP-02, N-35: the CNP names the QP that received the marked datagram.
 class CnpNamesReceiver final : public engine::SurfaceFilter {
   public:
     void inbound(engine::OwnedDatagram datagram, wire::Instant /*now*/,
@@ -199,12 +199,12 @@ constexpr std::array kMutants{
            .rule = "CNP-12",
            .level = "SHOULD",
            .description =
-               "A CNP that comes marked is answered by a CNP: two such devices never end.",
+               "A marked CNP draws a CNP, so two such devices exchange CNPs without end.",
            .cases = "cnp/marked-cnp",
            .make_filter = make<DrawsCnp<is_marked_cnp>>},
     Mutant{.name = "cnp_names_the_datagrams_receiver",
            .rule = "CNP-02",
-           .description = "A CNP for a marked datagram names the QP that the datagram was for.",
+           .description = "A CNP for a marked datagram names the QP that received the datagram.",
            .cases = "cnp/datagram",
            .make_filter = make<CnpNamesReceiver>},
     Mutant{.name = "pad_count_underflows_the_length",

@@ -120,7 +120,7 @@ class FetchesColdContexts final : public engine::SurfaceFilter {
                  std::vector<engine::OwnedDatagram>& in,
                  std::vector<engine::OwnedDatagram>& /*answers*/) override {
         const auto packet = wire::decode_packet(datagram.bytes);
-        if (packet && is_rc_request(*packet)) {
+        if (packet && (is_rc_request(*packet) || packet->info().reserved())) {
             const auto context = contexts_.find(packet->bth.dest_qp);
             if (context != contexts_.end()) datagram.delay += wait(context->second, now);
         }
@@ -682,7 +682,7 @@ constexpr std::array kMutants{
     Mutant{.name = "loss_draws_cnp_and_late_nak",
            .rule = "CNP-05",
            .description = "A gap draws a CNP, and the sequence NAK leaves 40 us after it was due.",
-           .lacks = "congestion",
+           .lacks = "congestion", // no interval can be set
            .make_filter = make_chain<NotifiesOfLoss, SendsLater<NaksWait>>},
     Mutant{.name = "late_cnps_by_address",
            .rule = "CNP-04",

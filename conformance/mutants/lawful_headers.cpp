@@ -169,7 +169,7 @@ constexpr std::array kOddities{
            .rule = "CNP-06",
            .description =
                "CNPs leave 200 us later, with DSCP 48, hop limit 255 and UDP source port 4791.",
-           .lacks = "congestion",
+           .lacks = "congestion", // its DSCP cannot be set
            .make_filter = make<EditsSentDatagram<cnps_of_their_own>>},
 };
 

@@ -89,12 +89,12 @@ constexpr std::array kOddities{
     Mutant{.name = "cnp_with_each_nak",
            .rule = "CNP-05",
            .description = "A CNP leaves beside each sequence NAK.",
-           .lacks = "congestion",
+           .lacks = "congestion", // no interval can be set
            .make_filter = make<NotifiesOfLoss<false>>},
     Mutant{.name = "cnp_with_each_answer",
            .rule = "CNP-05",
            .description = "A CNP leaves beside each ACK, NAK and READ response.",
-           .lacks = "congestion",
+           .lacks = "congestion", // no interval can be set
            .make_filter = make<NotifiesOfLoss<true>>},
 };
 
