@@ -22,7 +22,7 @@ constexpr std::array kRows{
     WithoutCase{"only a case; the language is sufficient", "ACK-10 ENC-02 N-28"},
     WithoutCase{"a look at the device's memory at the instant of an ACK: an agent is too slow",
                 "ACK-05"},
-    WithoutCase{"nothing: REQ-07 says the same", "STA-05"},
+    WithoutCase{"nothing: the rule about unexpected responses says the same", "STA-05"},
     WithoutCase{"the device's ACK delay as a number that a line can compare", "TMO-07"},
     WithoutCase{"nothing: without it no case would understand a packet",
                 "CA17-1 CA17-10 CA17-16 CA17-25"},

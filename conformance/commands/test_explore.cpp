@@ -52,10 +52,12 @@ std::vector<explorer::RightDevice> right_devices(const TestOptions& options,
         if (oddity.name == options.mutant) continue;
         const auto has = [&](const std::string& trait) { return under_test.trait(trait); };
         if (!std::ranges::all_of(mutants::traits_of(oddity), has)) continue;
-        // Mostly a dialogue may use what it lacks; but one without atomics refuses their packets.
+        // Mostly a dialogue may use what it lacks; but one without atomics refuses their packets,
+        // and one whose CNPs nobody can set up sends them in its own way.
         testbed::VirtualTestbedOptions device;
         plant(oddity, device);
-        if (oddity.lacks.contains("atomics")) device.lacks = *dut::Lacks::parse(oddity.lacks);
+        if (oddity.lacks.contains("atomics") || oddity.lacks.contains("congestion"))
+            device.lacks = *dut::Lacks::parse(oddity.lacks);
         add(fmt::format("the lawful oddity {}", oddity.name), std::move(device));
     }
     return devices;

@@ -64,6 +64,7 @@ class Steps {
     }
     void ask(const dut::MwBind& bind) { asks(bind.qp, fmt::format("bind id={}", bind.id)); }
     void ask(const dut::MrDeregister& /*gone*/) { asks({}, "deregister"); }
+    void ask(const dut::CongestionSet& /*set*/) { asks({}, "congestion"); }
     template <typename Other>
     void ask(const Other& /*setting_up*/) {}
 

@@ -151,7 +151,7 @@ Task<Met<>> play_dut(Interpreter& interpreter, const script::RearmSrq& line, Spa
 
 namespace {
 
-// What the line asks for and the device does not do; it may round the interval.
+// The setting that the device did not accept as asked; it may round the interval.
 std::string not_taken(const dut::CongestionSettings& wanted, const dut::CongestionSettings& is) {
     const auto lacks = [](const auto& asked, const auto& got) { return asked && asked != got; };
     if (lacks(wanted.np, is.np)) return "np";
@@ -169,7 +169,8 @@ Task<Met<>> play_dut(Interpreter& interpreter, const script::Congestion& line, S
     dut::CongestionSettings wanted{.np = line.np, .rp = line.rp};
     if (line.interval) {
         const std::int64_t interval = co_await number(objects, *line.interval, objects.own_qp());
-        wanted.cnp_interval_us = static_cast<std::uint32_t>(interval / 1000);
+        const auto least = std::chrono::ceil<std::chrono::microseconds>(wire::Duration(interval));
+        wanted.cnp_interval_us = static_cast<std::uint32_t>(least.count());
     }
     if (line.dscp) {
         const std::int64_t dscp = co_await number(objects, *line.dscp, objects.own_qp());
@@ -182,8 +183,7 @@ Task<Met<>> play_dut(Interpreter& interpreter, const script::Congestion& line, S
     if (!is) co_return std::unexpected(is.error());
     const std::string lacking = not_taken(wanted, *is);
     if (!lacking.empty())
-        co_return unsupported(span,
-                              "the DUT cannot set " + lacking + " of its congestion management");
+        co_return unsupported(span, "the DUT cannot set '" + lacking + "' of dut congestion");
     co_return Met<>{};
 }
 

@@ -315,13 +315,17 @@ class SideLine {
         const auto on_or_off = [this](std::string_view name, std::optional<bool>& target) {
             return Option{name, Equals, false, [this, &target] {
                               static constexpr std::array<std::string_view, 2> words{"off", "on"};
-                              target = word_of(cursor_, words, "'on' or 'off'").text == "on";
+                              target = word_of(cursor_, words, "switch").text == "on";
                           }};
         };
         options({on_or_off("np", congestion.np),
                  on_or_off("rp", congestion.rp),
                  {"interval", Equals, false,
-                  [&] { congestion.interval = parse_time(cursor_, scope_); }},
+                  [&] {
+                      congestion.interval = parse_time(cursor_, scope_);
+                      check_between(cursor_, *congestion.interval, 1'000, 4'294'967'295'000,
+                                    "interval");
+                  }},
                  number("dscp", congestion.dscp, wire::kMaxDscp)});
         if (!congestion.np && !congestion.rp && !congestion.interval && !congestion.dscp)
             cursor_.fail_here("'congestion' needs a setting: np=on");
