@@ -52,8 +52,8 @@ std::vector<explorer::RightDevice> right_devices(const TestOptions& options,
         if (oddity.name == options.mutant) continue;
         const auto has = [&](const std::string& trait) { return under_test.trait(trait); };
         if (!std::ranges::all_of(mutants::traits_of(oddity), has)) continue;
-        // Mostly a dialogue may use what it lacks; but one without atomics refuses their packets,
-        // and one whose CNPs nobody can set up sends them in its own way.
+        // Mostly a dialogue may use what it lacks. But a device without atomics refuses their
+        // packets, and one without settings for CNPs sends them as it likes.
         testbed::VirtualTestbedOptions device;
         plant(oddity, device);
         if (oddity.lacks.contains("atomics") || oddity.lacks.contains("congestion"))
