@@ -85,6 +85,7 @@ struct Environment {
     // How long every packet takes between the two ports, where none is lost or overtaken. Known
     // only in virtual time.
     std::optional<wire::Duration> path_delay;
+    std::uint64_t line_rate = 0; // of the device's port, bits/s; 0: not known
     // The packets that a case keeps may take this much; with more the case is an ERROR.
     std::uint64_t most_recorded_bytes = std::uint64_t{128} << 20;
     std::uint64_t seed = 1;

@@ -32,6 +32,7 @@ model::Setting setting_of(const Environment& environment) {
             .tester_mac = environment.tester.mac,
             .vlan = environment.vlan,
             .exact = environment.path_delay.has_value(),
+            .line_rate = environment.line_rate,
             .answer_time = environment.settle,
             .ack_timer_floor = environment.ack_timer_floor,
             .lowest_qpn = kLowestTesterQpn,

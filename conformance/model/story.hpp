@@ -73,6 +73,7 @@ struct Setting {
     // of the tester: the device may have got a packet later than its step, or never, and sent one
     // earlier.
     bool exact = false;
+    std::uint64_t line_rate = 0; // of the device's port, bits/s; known where `exact`
     // How long the device may take for an answer or for a packet that nothing holds back.
     wire::Duration answer_time = std::chrono::milliseconds(10);
     // TMO-05: the device's ACK timer takes smaller codes for this one.

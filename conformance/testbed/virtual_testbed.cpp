@@ -11,6 +11,7 @@
 #include "conformance/interpreter/interpreter.hpp"
 #include "conformance/testbed/device_facts.hpp"
 #include "dissector/command_line/stop_on_signal.hpp"
+#include "dissector/wire/line.hpp"
 #include "transport/sim/network.hpp"
 
 namespace veriroce::testbed {
@@ -72,7 +73,8 @@ class Play {
     Play(Interpreter& interpreter, dut::VirtualDut& device, const VirtualTestbedOptions& options,
          std::uint64_t wire_seed)
         : interpreter_(interpreter), device_(device), lab_(options.lab),
-          link_(2, lab_.path_delay.value_or(sim::kLinkDelay)), random_(options.seed) {
+          link_(2, lab_.path_delay.value_or(sim::kLinkDelay)), random_(options.seed),
+          line_rate_(options.line_rate) {
         if (options.noise.any()) noise_.emplace(options.noise, wire_seed);
     }
 
@@ -107,10 +109,7 @@ class Play {
                 tickets_[device_.submit(std::move(call->request), now_)] = call->ticket;
                 busy = true;
             }
-            while (const auto frame = device_.transmit(now_)) {
-                put_on_wire(kDutPort, *frame, now_, in_order(last_heard_));
-                busy = true;
-            }
+            busy = transmit() || busy;
             while (auto reply = device_.poll(now_)) {
                 send_off(replies_, std::move(*reply));
             }
@@ -123,6 +122,19 @@ class Play {
                 busy = true;
             }
         }
+    }
+
+    // What the device sends now: one frame after the other.
+    bool transmit() {
+        bool sent = false;
+        while (line_free_ <= now_) {
+            const auto frame = device_.transmit(now_);
+            if (!frame) break;
+            put_on_wire(kDutPort, *frame, now_, in_order(last_heard_));
+            line_free_ = now_ + wire::time_on_line(frame->size(), line_rate_);
+            sent = true;
+        }
+        return sent;
     }
 
     void carry_out(Action action) {
@@ -154,8 +166,12 @@ class Play {
 
     [[nodiscard]] std::optional<wire::Instant> next_instant() const {
         std::optional<wire::Instant> earliest;
-        for (const auto& one : {link_.next_event(), device_.next_deadline(),
-                                interpreter_.deadline(), due(calls_), due(replies_)}) {
+        if (line_free_ > now_) earliest = line_free_;
+        // What is due at the device and not done waits for the line.
+        std::optional<wire::Instant> device = device_.next_deadline();
+        if (device && *device <= now_) device = earliest;
+        for (const auto& one :
+             {link_.next_event(), device, interpreter_.deadline(), due(calls_), due(replies_)}) {
             if (one && (!earliest || *one < *earliest)) earliest = one;
         }
         return earliest;
@@ -202,7 +218,9 @@ class Play {
     sim::Network link_;
     std::optional<NoisyWire> noise_;
     std::mt19937_64 random_;
+    std::uint64_t line_rate_;
     wire::Instant now_{};
+    wire::Instant line_free_{}; // when the device's port has sent its latest frame
     wire::Instant last_sent_{}; // when the last frame would be there but for the way's own time
     wire::Instant last_heard_{};
     std::deque<UnderWay<CallDut>> calls_;
@@ -228,6 +246,9 @@ std::unique_ptr<dut::VirtualDut> VirtualTestbed::make_device(wire::VlanId vlan) 
     options.description.traits = options_.traits;
     options.description.least_cqe = options_.least_cqe;
     options.engine = options_.engine;
+    // A rate above that of the port would limit nothing.
+    std::uint64_t& limit = options.engine.behaviour.congestion.reaction.dcqcn.line_rate;
+    limit = std::min(limit, options_.line_rate);
     options.checks = options_.checks;
     if (options_.filter) options.filter = options_.filter();
     options.lacks = options_.lacks;
@@ -253,7 +274,10 @@ Environment VirtualTestbed::environment(const Network& network) const {
     environment.take_round_trips(
         2 * (lab.path_delay.value_or(sim::kLinkDelay) + lab.jitter + held_back));
     environment.settle = std::max(environment.settle, kVirtualSettle);
-    if (!lab.path_delay && !options_.noise.any()) environment.path_delay = sim::kLinkDelay;
+    if (!lab.path_delay && !options_.noise.any()) {
+        environment.path_delay = sim::kLinkDelay;
+        environment.line_rate = options_.line_rate;
+    }
     environment.stamp_width = lab.stamp_width;
     environment.dut_port = welcome_.ports.front().port;
     const wire::Mtu active = welcome_.ports.front().mtu_active;

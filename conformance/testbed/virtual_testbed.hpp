@@ -35,6 +35,10 @@ inline constexpr InexactLab kRealLab{.stamp_width = std::chrono::microseconds(50
 inline constexpr std::uint8_t kVirtualDscp = 26;
 inline constexpr std::uint32_t kVirtualFlow = 0x9A5C3;
 
+// Of the device's port, which sends one frame after the other: what arrives meanwhile finds the
+// device in the middle of a message.
+inline constexpr std::uint64_t kVirtualLineRate = 10'000'000'000;
+
 struct VirtualTestbedOptions {
     std::string device = "built-in engine, virtual time";
     std::string mutant; // its name, for the report
@@ -49,6 +53,7 @@ struct VirtualTestbedOptions {
     dut::Lacks lacks;                 // what the device does not have
     std::uint32_t least_cqe = 0;      // depth of its smallest completion queue
     dut::Told told = dut::Told::Yes;
+    std::uint64_t line_rate = kVirtualLineRate; // bits/s
     InexactLab lab;
     WireNoise noise;
 };
