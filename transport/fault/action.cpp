@@ -108,7 +108,7 @@ bool change(TargetFrame& target, const Rewrite& rewrite) {
     const std::vector<std::byte> before = target.frame;
     for (const auto& [field, value] : rewrite.fields) {
         std::uint64_t number = std::get<std::uint64_t>(value);
-        if (field == wire::Field::Psn) {
+        if (field == wire::Field::Psn && !rewrite.absolute_psn) {
             // Scripts count PSNs from the first one; this adds the difference, taken from the
             // current packet.
             const auto now = wire::read_field(before, target.layers, field).value_or(0);

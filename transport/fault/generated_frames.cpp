@@ -35,7 +35,7 @@ std::optional<std::vector<std::byte>> forged(const Forge& forge, const Model& mo
     wire::PacketSpec spec = forge.packet;
     for (auto& [field, value] : spec.fields) {
         auto* number = std::get_if<std::uint64_t>(&value);
-        if (field != wire::Field::Psn || number == nullptr) continue;
+        if (field != wire::Field::Psn || number == nullptr || forge.absolute_psn) continue;
         // Scripts count PSNs from the first one; this adds the difference, taken from the current
         // packet.
         *number =

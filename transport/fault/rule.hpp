@@ -110,6 +110,7 @@ struct Corrupt {
 struct Rewrite { // ICRC and IPv4 header checksum are corrected
     std::vector<wire::PacketSpec::Written> fields;
     std::vector<wire::Flip> inverted = {}; // bits that are turned over, after the fields are set
+    bool absolute_psn = false;             // a PSN among the fields is not relative to the first
 };
 // Keeps `bytes` bytes, counted from the BTH. Lengths and checksums are corrected, the ICRC is not.
 struct Truncate {
@@ -127,6 +128,7 @@ enum class ForgeTo : std::uint8_t { Sender, Receiver };
 struct Forge {
     wire::PacketSpec packet;
     ForgeTo to = ForgeTo::Receiver;
+    bool absolute_psn = false; // as in Rewrite
 };
 struct Pause { // a PFC frame to the packet's sender
     std::uint8_t priority = 0;

@@ -132,11 +132,13 @@ std::vector<Row> rows() {
         {"corrupt field=tver when psn=0", 1, {{{with_byte(send(0), bth4 + 1, 0x0F)}}}},
         {"corrupt bit=319 icrc=good when psn=0", 1, {{{send(1)}}}}, // the last bit of the PSN
         {"rewrite psn=1 when psn=0", 1, {{{send(1)}}}},
+        {"rewrite psn=abs:0xFFFFFF when psn=0", 1, {{{send(1)}}}},
         {"rewrite invert=psn:0 when psn=0", 1, {{{send(1)}}}},
         {"truncate=20 when psn=0", 1, {{{truncated()}}}},
         {"mark ce when psn=0", 1, {{{marked()}}}},
         {"replay age=2 when psn=2", 3, {untouched(0), untouched(1), {{send(2)}, {send(0)}}}},
         {"forge ACK psn=3 when psn=0", 1, {{{send(0)}, {acknowledge()}}}},
+        {"forge ACK psn=abs:1 when psn=0", 1, {{{send(0)}, {acknowledge()}}}},
         {"pause class=3 quanta=0x1234 when psn=0",
          1,
          {{{send(0)}, {pause(), microseconds(0), End::A}}}},
