@@ -9,6 +9,7 @@
 #include "transport/engine/datagram.hpp"
 #include "transport/engine/local_work.hpp"
 #include "transport/engine/migration.hpp"
+#include "transport/engine/notification.hpp"
 #include "transport/engine/path.hpp"
 #include "transport/engine/qp_states.hpp"
 #include "transport/engine/requester.hpp"
@@ -332,10 +333,7 @@ std::expected<QpId, VerbError> Engine::create_qp(const QpDescription& descriptio
     if (description.gsi) device.gsi = id;
     device.qps.push_back(std::make_unique<Qp>(id, qpn, wanted));
     if (description.gsi) device.qps.back()->connection.qkey = wire::kGsiQkey;
-    const ReactionPoint& reaction = device.config.behaviour.congestion.reaction;
-    if (reaction.enabled) {
-        device.qps.back()->limiter = std::make_unique<RateLimiter>(reaction.dcqcn);
-    }
+    take_reaction_point(device, *device.qps.back());
     device.ready.grow(std::max<std::size_t>(16, std::bit_ceil(device.qps.size())));
     device.deadlines.make_room(index + 1);
     ++device.live_qps;

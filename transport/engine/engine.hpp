@@ -176,8 +176,8 @@ class Engine {
     [[nodiscard]] const Limits& limits() const;
     [[nodiscard]] const Config& config() const;
 
-    // Congestion management of the whole device. Reaction points are those QPs that are created
-    // while it is enabled.
+    // Congestion management of the whole device. A QP is a reaction point, or not, from its
+    // creation or its latest RESET on.
     [[nodiscard]] const Congestion& congestion() const;
     void set_congestion(const Congestion& congestion);
 

@@ -105,6 +105,11 @@ Transmit* next_cnp(Device& device) {
     return nullptr;
 }
 
+void take_reaction_point(const Device& device, Qp& qp) {
+    const ReactionPoint& point = device.config.behaviour.congestion.reaction;
+    qp.limiter = point.enabled ? std::make_unique<RateLimiter>(point.dcqcn) : nullptr;
+}
+
 bool held_back(Device& device, Qp& qp, wire::Instant now) {
     // A QP that has ended sends what it still has at once (N-07).
     if (!qp.limiter || qp.connection.state == QpState::Err) return false;

@@ -61,6 +61,8 @@ void handle_cnp(Device& device, Qp& qp, const PacketView& view, wire::Instant no
 // The next CNP that waits.
 Transmit* next_cnp(Device& device);
 
+// The QP becomes a reaction point if the device is one now, and begins at the line's rate.
+void take_reaction_point(const Device& device, Qp& qp);
 // CA17-45: whether the QP must wait before it sends data; then its timer is set.
 bool held_back(Device& device, Qp& qp, wire::Instant now);
 // Counts what left against the QP's rate.

@@ -4,6 +4,7 @@
 
 #include "dissector/wire/management.hpp"
 #include "transport/engine/migration.hpp"
+#include "transport/engine/notification.hpp"
 #include "transport/engine/path.hpp"
 #include "transport/engine/responder_replies.hpp"
 #include "transport/engine/transitions.hpp"
@@ -76,7 +77,7 @@ void reset(Device& device, Qp& qp) {
     qp.drain_works = 0;
     qp.recovers_to.reset();
     qp.last_cnp.reset();
-    if (qp.limiter) qp.limiter->reset();
+    take_reaction_point(device, qp);
     const Connection old = qp.connection;
     qp.connection = {.type = old.type, .pd = old.pd, .qpn = old.qpn};
     if (old.qpn == wire::kGsiQpn) qp.connection.qkey = wire::kGsiQkey;

@@ -19,10 +19,6 @@ RateLimiter::RateLimiter(const Dcqcn& parameters) : parameters_(parameters) {
     p.gain_shift = std::min<std::uint8_t>(p.gain_shift, kAlphaBits);
 }
 
-void RateLimiter::reset() {
-    *this = RateLimiter(parameters_);
-}
-
 void RateLimiter::congested(wire::Instant now) {
     advance(now);
     if (ever_cut_ && now - last_cut_ < parameters_.cut_interval) return;

@@ -24,7 +24,6 @@ class RateLimiter {
     // Whether the rate is below the line's, and the rate.
     [[nodiscard]] bool limited() const { return limited_; }
     [[nodiscard]] std::uint64_t rate() const { return limited_ ? rate_ : parameters_.line_rate; }
-    void reset();
 
   private:
     // Alpha counts in 2^-20; 1 is the state before the first CNP.
