@@ -197,6 +197,12 @@ bool is_icrc_rule(std::string_view rule) {
 
 namespace {
 
+// A rule that the device must keep, and a packet or a value that no right device sends or gives.
+bool proven(const Violation& violation) {
+    return violation.certain && violation.level == rules::Level::Must &&
+           violation.of_class == rules::FindingClass::Contradiction;
+}
+
 // Whether the violation makes the verdict worse.
 bool is_graver(const Violation& violation, Verdict becomes, const CaseResult& result) {
     switch (result.verdict) {
@@ -204,14 +210,15 @@ bool is_graver(const Violation& violation, Verdict becomes, const CaseResult& re
     case Verdict::Info: return true;
     case Verdict::Warn: return becomes == Verdict::Fail;
     case Verdict::Error: {
-        // What the tester could not play it could not because it drops such packets.
+        // What was played of the case shows it, and may be why the rest was not: the tester drops a
+        // packet with a wrong ICRC, and refuses a wrong request before a fault can act on it.
         const FindingKind kind =
             result.findings.empty() ? FindingKind::Internal : result.findings.front().kind;
         const bool cut_short = kind == FindingKind::Unplayable || kind == FindingKind::Noisy;
-        return is_icrc_rule(violation.rule) && becomes == Verdict::Fail && cut_short;
+        return proven(violation) && cut_short;
     }
+    case Verdict::Skip: return proven(violation);
     case Verdict::Fail:
-    case Verdict::Skip:
     case Verdict::Xfail:
     case Verdict::Xpass: return false;
     }
@@ -260,9 +267,7 @@ void blame_violations(CaseResult& result) {
 
 void tell_contradictions(CaseResult& result) {
     for (const Violation& violation : result.violations) {
-        const bool proven = violation.certain && violation.level == rules::Level::Must &&
-                            violation.of_class == rules::FindingClass::Contradiction;
-        if (!proven) continue;
+        if (!proven(violation)) continue;
         Finding finding = finding_of(result, violation);
         if (std::ranges::find(result.findings, finding) != result.findings.end()) continue;
         result.findings.push_back(std::move(finding));
