@@ -265,6 +265,8 @@ void Sketch::choose_rare_features(std::uint64_t seed) {
     border_seed_ = rare.next();
     features_.small_queues = rare.one_in(2) && !features_.bursts && !features_.volume;
     depth_seed_ = rare.next();
+    features_.moments = rare.one_in(2);
+    moments_ = sim::Random(rare.next());
 }
 
 std::uint32_t Sketch::some_mtu() {
@@ -422,7 +424,12 @@ void Sketch::say(std::string line) {
     }
     if (line == kLongPause) pass(std::chrono::milliseconds(250));
     if (features_.timers && line.ends_with(kAfterTimer)) pass(wire::rnr_time(0));
+    const bool begins = line.contains("> ") || line.starts_with("dut    post");
     lines_.push_back(std::move(line));
+    // In the time that a few packets take.
+    constexpr std::array<std::uint64_t, 6> moments{1, 2, 3, 5, 9, 20};
+    if (features_.moments && begins && moments_.one_in(5))
+        wait(std::chrono::microseconds(moments_.pick(moments)));
 }
 
 std::vector<std::uint64_t> Sketch::parts(std::uint64_t bytes, std::uint64_t most) {

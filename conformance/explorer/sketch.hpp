@@ -75,6 +75,7 @@ struct Features {
     bool addresses = false;    // the tester has a second address
     bool borders = false;      // regions lie across 4 GiB borders, or all at one address
     bool small_queues = false; // places of the queues come round
+    bool moments = false;      // the tester acts while the device sends
 };
 
 // Who asks on a QP.
@@ -320,6 +321,7 @@ class Sketch {
     std::optional<std::uint64_t> favourite_;
     std::uint64_t border_seed_ = 0; // where regions lie
     std::uint64_t depth_seed_ = 0;  // how small the queues are
+    sim::Random moments_{0};
     std::string_view marked_kind_;
     std::uint32_t mtu_ = 1024;
     std::uint32_t first_mtu_ = 1024;
