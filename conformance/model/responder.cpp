@@ -56,7 +56,10 @@ void ResponderChecks::take(const Packet& packet, const Connection& connection) {
     const bool reads = info.operation == Operation::RdmaReadRequest;
     const std::int64_t packets =
         reads ? wire::packets_of(request.reth.dma_length, connection.mtu()) : 1;
-    state.repeated = state.repeated || psn <= state.newest;
+    if (psn <= state.newest) {
+        state.repeated = true;
+        state.repeated_to = std::max(state.repeated_to, psn + packets - 1);
+    }
     // RSP-08: near the edge of the window a PSN behind may be taken for one ahead.
     const std::int64_t ahead = psn < -kWindow ? psn + wire::kMask24 + 1 : psn;
     state.newest = std::max(state.newest, ahead + packets - 1);
@@ -175,6 +178,8 @@ void ResponderChecks::check(const Packet& packet, const Connection& connection) 
         acknowledge(log, answer, psn, connection, state);
     } else if (is_nak_of(answer, wire::NakCode::PsnSequence)) {
         sequence_nak(log, psn, state);
+    } else if (answer.aeth.syndrome.kind() == AckKind::Nak) {
+        fatal_nak(log, psn, state);
     }
 }
 
@@ -268,6 +273,18 @@ void ResponderChecks::unanswered(PacketLog& log, std::int64_t psn, State& state)
     }
 }
 
+// RDR-14: inside a READ it takes the place of the response that does not come.
+void ResponderChecks::fatal_nak(PacketLog& log, std::int64_t psn, const State& state) const {
+    if (!setting_.exact || !state.next_response || psn <= *state.next_response) return;
+    const bool inside = std::ranges::any_of(state.reads, [&](const Read& read) {
+        const std::int64_t after = read.first + read.packets;
+        return read.first < *state.next_response && *state.next_response < after && psn < after;
+    });
+    if (!inside) return;
+    log.add("RDR-14", Must, "psn", "a NAK inside a READ names the response that it replaces",
+            fmt::format("{} responses before it were not sent", psn - *state.next_response));
+}
+
 void ResponderChecks::acknowledge(PacketLog& log, const wire::Packet& answer, std::int64_t psn,
                                   const Connection& connection, State& state) const {
     unanswered(log, psn, state);
@@ -288,7 +305,7 @@ void ResponderChecks::acknowledge(PacketLog& log, const wire::Packet& answer, st
     }
     // The answer to a duplicate counts later messages too, and may overtake their own answers.
     const bool newest = !state.acknowledged || psn > *state.acknowledged;
-    if (newest || !state.repeated) state.msn = msn;
+    if ((newest && psn > state.repeated_to) || !state.repeated) state.msn = msn;
     state.acknowledged = std::max(state.acknowledged.value_or(psn), psn);
 }
 
@@ -296,7 +313,9 @@ void ResponderChecks::read_response(PacketLog& log, const wire::Packet& answer, 
                                     const Connection& connection, State& state) const {
     const Position position = answer.info().position;
     const std::size_t size = answer.payload().size();
-    if (wire::ends_message(position)) state.ended.insert(psn);
+    const bool ends = wire::ends_message(position);
+    state.next_response = ends ? std::nullopt : std::optional(psn + 1);
+    if (ends) state.ended.insert(psn);
     if (state.empty_answers.contains(psn) && position == Position::Only && size == 0) return;
     const std::uint64_t mtu = wire::bytes_of(connection.mtu());
     bool asked = false;

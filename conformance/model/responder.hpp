@@ -76,12 +76,14 @@ class ResponderChecks {
         std::int64_t newest = -1;                        // that was sent
         std::int64_t lowest = 0;
         std::optional<std::int64_t> acknowledged;
-        std::optional<std::uint32_t> msn;  // of the last ACK
-        bool repeated = false;             // the tester sent a PSN again
-        std::set<std::int64_t> ended;      // PSNs of the last answers to READs and atomics
-        std::set<std::int64_t> unanswered; // READs and atomics, by their first PSN
-        Counter at_answer;                 // up to the PSN of an answer
-        Counter at_reach;                  // up to what was reached
+        std::optional<std::uint32_t> msn;          // of the last ACK
+        bool repeated = false;                     // the tester sent a PSN again
+        std::int64_t repeated_to = -1;             // the newest PSN that such a request takes
+        std::optional<std::int64_t> next_response; // of a READ of which the first ones were sent
+        std::set<std::int64_t> ended;              // PSNs of the last answers to READs and atomics
+        std::set<std::int64_t> unanswered;         // READs and atomics, by their first PSN
+        Counter at_answer;                         // up to the PSN of an answer
+        Counter at_reach;                          // up to what was reached
 
         [[nodiscard]] std::int64_t reach() const { return *reached.rbegin(); }
     };
@@ -94,6 +96,7 @@ class ResponderChecks {
     void position(PacketLog& log, const wire::Packet& answer, std::int64_t psn,
                   const State& state) const;
     void sequence_nak(PacketLog& log, std::int64_t psn, const State& state) const;
+    void fatal_nak(PacketLog& log, std::int64_t psn, const State& state) const;
     void acknowledge(PacketLog& log, const wire::Packet& answer, std::int64_t psn,
                      const Connection& connection, State& state) const;
     void unanswered(PacketLog& log, std::int64_t psn, State& state) const;

@@ -591,10 +591,12 @@ void ResponderView::note_fault(const Qp& qp, const Slot& refused, wire::NakCode 
 
 bool ResponderView::harmless() const {
     return !loose_ && !refused_ && !context_.open &&
-           std::ranges::all_of(slots_, [](const Slot& one) {
+           std::ranges::all_of(slots_, [&](const Slot& one) {
                const bool taken =
                    one.due.kind == DueAnswer::Kind::Accept || one.due.kind == DueAnswer::Kind::Wait;
-               return taken && one.alone && one.one_due;
+               // A READ may lose its key while it is answered.
+               const bool opened = !one.due.rkey || memory_.always_settled(*one.due.rkey);
+               return taken && one.alone && one.one_due && opened;
            });
 }
 
