@@ -1,9 +1,12 @@
 #include "conformance/model/congestion_checks.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include <fmt/format.h>
+
+#include "dissector/wire/line.hpp"
 
 namespace veriroce::model {
 namespace {
@@ -16,6 +19,20 @@ constexpr wire::Duration kLeastSeen = std::chrono::milliseconds(1);
 
 // A CNP may leave this much later than its interval allows, and still answers the mark.
 constexpr wire::Duration kCnpDelay = std::chrono::milliseconds(1);
+
+// CA17-45 leaves open by how much a CNP slows a QP, and CA17-46 when the QP is as fast as before.
+// After so many CNPs, so soon after one, so many packets show it in any case.
+constexpr std::int64_t kManyCnps = 32;
+constexpr wire::Duration kSoon = std::chrono::milliseconds(1);
+constexpr std::int64_t kManyGaps = 96;
+
+// CNP-11, CNP-12: one that no receiver may ignore.
+bool is_regular_cnp(const wire::Packet& packet) {
+    constexpr std::size_t body_bytes = 16;
+    return packet.info().operation == wire::Operation::Cnp && packet.bth.becn &&
+           !packet.bth.ack_request && !packet.bth.solicited && packet.bth.pad == 0 &&
+           packet.bth.psn == wire::Psn(0) && packet.body.size() == body_bytes;
+}
 
 bool carries_request(const wire::OpcodeInfo& info) {
     return info.service == wire::Service::Rc && info.request() && info.carries_payload();
@@ -53,6 +70,8 @@ void CongestionChecks::answered(const Call& call) {
 
 // If the tester sends a PSN again, the device may not have accepted the first copy.
 void CongestionChecks::take(const Packet& packet, const Connection& connection) {
+    if (packet.sound() && is_regular_cnp(*packet.packet) && reacts(connection))
+        paces_[&connection].cnps.push_back(packet.at.latest);
     if (!packet.sound() || !carries_request(packet.packet->info())) return;
     const std::int64_t psn = connection.peer_psn(packet.packet->bth.psn);
     const auto [newest, first] = newest_.try_emplace(&connection, psn);
@@ -100,12 +119,50 @@ void CongestionChecks::check(const Packet& packet, const Connection* connection)
             mark_->accepted = true;
         }
     }
+    if (connection != nullptr && carries_request(packet.packet->info()) && reacts(*connection))
+        check_pace(packet, *connection);
     if (packet.packet->info().operation != wire::Operation::Cnp || changing_) return;
     PacketLog log(log_, packet.number, packet.packet->bth.dest_qp);
     check_dscp(log, packet);
     // Datagrams of one QP may go to several of the device.
     if (connection != nullptr && connection->type != wire::QpType::Ud)
         check_interval(log, packet, *connection);
+}
+
+// A change may count only for QPs that leave RESET after it.
+bool CongestionChecks::reacts(const Connection& connection) const {
+    return settings_.rp.value_or(false) && !changing_ &&
+           (!changed_ || connection.began >= *changed_);
+}
+
+// A sender may have another limit of its own, below the rate that CNPs leave it: only one that
+// sends at the rate of its line has certainly not reacted.
+void CongestionChecks::check_pace(const Packet& packet, const Connection& connection) {
+    Pace& pace = paces_[&connection];
+    const Packet* before = std::exchange(pace.before, &packet);
+    if (before == nullptr || packet.packet->info().starts_message()) return;
+    if (connection.own_psn(packet.packet->bth.psn) !=
+        connection.own_psn(before->packet->bth.psn) + 1)
+        return;
+    const auto later = std::ranges::upper_bound(pace.cnps, before->at.earliest);
+    const std::int64_t cnps = later - pace.cnps.begin();
+    const bool slowed = cnps >= kManyCnps && before->at.earliest - *std::prev(later) <= kSoon;
+    if (!slowed && !pace.cnps.empty()) return;
+    Pace::Gaps& gaps = slowed ? pace.behind_cnps : pace.without_cnps;
+    ++gaps.count;
+    gaps.total += packet.at.earliest - before->at.earliest;
+    const std::uint64_t rate = story_.setting.line_rate;
+    if (rate != 0) gaps.on_line += wire::time_on_line(before->bytes.size(), rate);
+    if (!slowed || gaps.count != kManyGaps || pace.without_cnps.count < kManyGaps) return;
+    const wire::Duration then = pace.without_cnps.total / pace.without_cnps.count;
+    const wire::Duration now = gaps.total / gaps.count;
+    const bool known = rate != 0;
+    if (known ? gaps.total > gaps.on_line : now > then) return;
+    PacketLog log(log_, packet.number, connection.qpn);
+    log.add("CA17-45", known ? Must : Should, "the time between packets",
+            "a CNP must make its QP send more slowly",
+            fmt::format("after {} CNPs, {} packets are {} ns apart; before them, {} ns", cnps,
+                        gaps.count, now.count(), then.count()));
 }
 
 // At whatever scope the device keeps the interval, it holds for the CNPs of one connection.

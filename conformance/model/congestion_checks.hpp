@@ -1,13 +1,14 @@
 // The device's CNPs against the settings of its congestion management, which it reports in hello
 // and in its answers.
 //
-// Source: CNP-01, CNP-04, CNP-06.
+// Source: CNP-01, CNP-04, CNP-06, CA17-45.
 #pragma once
 
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "conformance/model/connection.hpp"
 #include "conformance/model/deviation_log.hpp"
@@ -42,9 +43,24 @@ class CongestionChecks {
         bool accepted = false; // the device has acknowledged it
     };
 
+    // The device's packets with data, one right behind the other.
+    struct Pace {
+        struct Gaps {
+            std::int64_t count = 0;
+            wire::Duration total{};
+            wire::Duration on_line{}; // for so long the line was busy
+        };
+        const Packet* before = nullptr;
+        std::vector<wire::Instant> cnps; // when they reached the device
+        Gaps without_cnps;
+        Gaps behind_cnps;
+    };
+
     void check_interval(PacketLog& log, const Packet& packet, const Connection& connection);
     void check_mark(wire::Instant now);
     void check_dscp(PacketLog& log, const Packet& packet) const;
+    [[nodiscard]] bool reacts(const Connection& connection) const;
+    void check_pace(const Packet& packet, const Connection& connection);
 
     const Story& story_;
     DeviationLog& log_;
@@ -56,6 +72,7 @@ class CongestionChecks {
     std::optional<wire::Instant> notified_;              // the latest CNP of all
     std::map<const Connection*, std::int64_t> newest_;   // PSN of the tester
     std::optional<Mark> mark_;
+    std::map<const Connection*, Pace> paces_; // of QPs that CNPs slow down
 };
 
 } // namespace veriroce::model
