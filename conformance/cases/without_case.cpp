@@ -12,7 +12,7 @@ constexpr std::array kRows{
         "more load than the `load` cases make: storms, thousands of QPs, messages of 2^31 bytes",
         "LEN-11 REQ-02 ROB-06 ROB-07 ROB-08"},
     WithoutCase{"a figure to hold a device to: the data sheet measures what CNPs do to a sender",
-                "CA17-45 CA17-46"},
+                "CA17-46"},
     WithoutCase{"nothing: `veriroce test --explore` mutates flows from a seed and shrinks failures",
                 "ROB-09"},
     WithoutCase{"nothing: the judge checks these rules in the traffic of every case",

@@ -473,7 +473,7 @@ constexpr std::array kMutants{
     Mutant{.name = "msn_survives_reset",
            .rule = "STA-10",
            .description = "After RESET the MSN goes on from that of the connection before.",
-           .cases = "sta/again-and-again sta/established-again",
+           .cases = "sta/again-and-again sta/ended-while-it-answers sta/established-again",
            .make_filter = make<MsnSurvivesReset>},
     Mutant{.name = "read_psns_counted_in_a_byte",
            .rule = "RSP-01",

@@ -195,7 +195,7 @@ constexpr std::array kFirst{
     Mutant{.name = "work_posted_in_error_not_flushed",
            .rule = "STA-07",
            .description = "Work that is posted to a QP in ERR never completes.",
-           .cases = "sta/posted-in-error",
+           .cases = "sta/posted-in-error sta/unsignaled-posted-in-error",
            .make_filter = make<SilentAfterError>},
     Mutant{.name = "immediate_of_long_send_byte_swapped",
            .rule = "REQ-34",

@@ -120,6 +120,17 @@ class CnpNamesReceiver final : public engine::SurfaceFilter {
     std::map<wire::Qpn, wire::Qpn> receivers_; // by the QPN of the sender
 };
 
+// CA17-45: the reaction point is on, and its CNPs come to nothing.
+class CnpsSlowNothing final : public engine::SurfaceFilter {
+  public:
+    void inbound(engine::OwnedDatagram datagram, wire::Instant /*now*/,
+                 std::vector<engine::OwnedDatagram>& in,
+                 std::vector<engine::OwnedDatagram>& /*answers*/) override {
+        const auto packet = wire::decode_packet(datagram.bytes);
+        if (!packet || !is_cnp(*packet)) in.push_back(std::move(datagram));
+    }
+};
+
 // ROB-02: payload bytes less pad bytes, in 32 bits. The packet goes in as an empty SEND, whose
 // immediate value tells the completion how much less.
 constexpr std::uint32_t kMarked = 0x5AD0F000;
@@ -207,6 +218,11 @@ constexpr std::array kMutants{
            .description = "A CNP for a marked datagram names the QP that received the datagram.",
            .cases = "cnp/datagram",
            .make_filter = make<CnpNamesReceiver>},
+    Mutant{.name = "cnps_do_not_slow_a_sender",
+           .rule = "CA17-45",
+           .description = "The device says that it is a reaction point, and ignores CNPs.",
+           .judge_cases = "cnp/slows-the-sender",
+           .make_filter = make<CnpsSlowNothing>},
     Mutant{.name = "pad_count_underflows_the_length",
            .rule = "ROB-02",
            .passive = false,

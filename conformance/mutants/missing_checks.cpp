@@ -145,7 +145,7 @@ const std::vector<Mutant>& rows() {
         missing(ResponseCheck::ReadPosition, "req/first-twice req/last-before-first"),
         missing(ResponseCheck::ReadLength, "req/response-too-short"),
         missing(SendCheck::Window, ""),
-        missing(SendCheck::RdAtomic, "req/outstanding-reads"),
+        missing(SendCheck::RdAtomic, "req/empty-reads-take-one-place req/outstanding-reads"),
         missing(SendCheck::Fence, "req/fence"),
         missing(SendCheck::Credits, ""),
         missing(SendCheck::RetryLeft, "req/seven-is-seven"),

@@ -1,5 +1,6 @@
 // Defects in what answers READs and atomics.
 #include <map>
+#include <set>
 
 #include "conformance/mutants/blind.hpp"
 #include "conformance/mutants/groups.hpp"
@@ -30,6 +31,67 @@ class EndsEmpty final : public QpFilter<Nothing> {
         last.body = {};
         passage.after.push_back(last);
         set_place(packet, packet.info().starts_message() ? Position::First : Position::Middle);
+    }
+};
+
+// EXT-01: what is behind the first eight bytes is ignored.
+void eight_bytes_of_an_atomic_write(wire::Packet& packet) {
+    constexpr std::size_t eight = 8;
+    if (packet.info().operation != wire::Operation::AtomicWrite || packet.body.size() <= eight)
+        return;
+    packet.body = packet.body.first(eight);
+    packet.bth.pad = 0;
+    packet.reth.dma_length = eight;
+}
+
+// RDR-14: it names the last response of the READ that loses its key.
+class NakNamesLastResponse final : public QpFilter<ReadLog> {
+  protected:
+    void arrives(Qp& qp, Passage& passage) override {
+        if (is_read_request(passage.packet)) qp.memory.note(passage.packet, qp.mtu());
+    }
+    void leaves(Qp& qp, Passage& passage) override {
+        wire::Packet& packet = passage.packet;
+        if (!is_fatal_nak(packet)) return;
+        const auto read = qp.memory.holding(packet.bth.psn);
+        if (read && read->request.bth.psn != packet.bth.psn)
+            packet.bth.psn = read->request.bth.psn + static_cast<std::int32_t>(read->packets - 1);
+    }
+};
+
+// RDR-09: a READ that came again while it was answered keeps its place for ever, and when all are
+// kept, later READs are refused.
+struct KeptPlaces {
+    ReadLog reads;
+    std::optional<wire::Psn> answering; // the last PSN of the READ
+    std::uint32_t kept = 0;
+    std::set<std::uint32_t> counted; // the first PSNs of such READs
+};
+class RestartedReadKeepsItsPlace final : public QpFilter<KeptPlaces> {
+  protected:
+    void arrives(Qp& qp, Passage& passage) override {
+        const wire::Packet& packet = passage.packet;
+        if (!is_read_request(packet)) return;
+        KeptPlaces& memory = qp.memory;
+        const auto known = memory.reads.holding(packet.bth.psn);
+        if (known && memory.answering && known->holds(*memory.answering)) {
+            if (memory.counted.insert(known->request.bth.psn.value()).second) ++memory.kept;
+            return;
+        }
+        if (!known && memory.kept >= qp.report.attributes.max_dest_rd_atomic.value_or(1)) {
+            passage.dropped = true;
+            passage.answers.push_back(
+                acknowledge(qp.peer(), packet.bth.pkey, packet.bth.psn,
+                            wire::Syndrome::nak(wire::NakCode::InvalidRequest), {}));
+            return;
+        }
+        memory.reads.note(packet, qp.mtu());
+    }
+    void leaves(Qp& qp, Passage& passage) override {
+        const wire::Packet& packet = passage.packet;
+        if (!is_read_response(packet)) return;
+        qp.memory.answering.reset();
+        if (!packet.info().ends_message()) qp.memory.answering = packet.bth.psn;
     }
 };
 
@@ -126,6 +188,24 @@ void original_lost(wire::Packet& packet) {
 }
 
 constexpr std::array kMutants{
+    Mutant{.name = "long_atomic_write_taken",
+           .rule = "EXT-01",
+           .description = "An ATOMIC WRITE of more than eight bytes writes the first eight.",
+           .cases = "ext/atomic-write-of-other-lengths",
+           .make_filter = make<EditsInbound<eight_bytes_of_an_atomic_write>>},
+    Mutant{.name = "nak_inside_a_read_names_its_last_response",
+           .rule = "RDR-14",
+           .description =
+               "The NAK for a READ that loses its key while it is answered names the PSN "
+               "of the last response.",
+           .cases = "key/region-lost-inside-a-read key/window-lost-inside-a-read",
+           .make_filter = make<NakNamesLastResponse>},
+    Mutant{.name = "restarted_read_keeps_its_place",
+           .rule = "RDR-09",
+           .description = "A READ that comes again while it is answered keeps its place for ever: "
+                          "later READs within the agreed number are refused.",
+           .cases = "rdr/again-while-answered",
+           .make_filter = make<RestartedReadKeepsItsPlace>},
     Mutant{.name = "full_last_followed_by_empty_last",
            .rule = "RDR-01",
            .passive = true,
