@@ -215,7 +215,8 @@ bool is_graver(const Violation& violation, Verdict becomes, const CaseResult& re
         const FindingKind kind =
             result.findings.empty() ? FindingKind::Internal : result.findings.front().kind;
         const bool cut_short = kind == FindingKind::Unplayable || kind == FindingKind::Noisy;
-        return proven(violation) && cut_short;
+        const bool icrc = is_icrc_rule(violation.rule) && becomes == Verdict::Fail;
+        return cut_short && (icrc || proven(violation));
     }
     case Verdict::Skip: return proven(violation);
     case Verdict::Fail:

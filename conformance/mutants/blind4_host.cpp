@@ -322,7 +322,6 @@ constexpr std::array kMutants{
            .rule = "N-25",
            .level = "SHOULD",
            .description = "SQ_DRAINED is raised though the host did not ask for it.",
-           .cases = "sta/drained-while-it-sends",
            .make_filter = make<TellsEachDrain>},
     Mutant{.name = "migration_by_peer_not_told",
            .rule = "N-24",

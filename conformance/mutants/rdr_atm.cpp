@@ -198,7 +198,7 @@ constexpr std::array kMutants{
            .description =
                "The NAK for a READ that loses its key while it is answered names the PSN "
                "of the last response.",
-           .cases = "key/region-lost-inside-a-read key/window-lost-inside-a-read",
+           .judge_cases = "key/region-lost-inside-a-read key/window-lost-inside-a-read",
            .make_filter = make<NakNamesLastResponse>},
     Mutant{.name = "restarted_read_keeps_its_place",
            .rule = "RDR-09",

@@ -155,6 +155,16 @@ class ExchangesRetries final : public engine::SurfaceFilter {
     }
 };
 
+// STA-06: the message in which the QP was put into SQD goes on with the next RTS.
+class StopsInsideAMessage final : public QpFilter<Nothing> {
+  protected:
+    void leaves(Qp& qp, Passage& passage) override {
+        const wire::OpcodeInfo& info = passage.packet.info();
+        passage.dropped =
+            qp.report.state == QpState::Sqd && info.request() && !info.starts_message();
+    }
+};
+
 constexpr std::array kMutants{
     Mutant{.name = "error_state_still_answers",
            .rule = "STA-07",
@@ -163,6 +173,13 @@ constexpr std::array kMutants{
                           "Request instead of silence.",
            .cases = "key/cq-overflow sta/error-is-silent sta/fatal-nak",
            .checks = engine::kStandardChecks.with(RequestCheck::State, nak_in_error)},
+    Mutant{.name = "sqd_stops_inside_a_message",
+           .rule = "STA-06",
+           .level = "SHOULD",
+           .description = "A QP that is put into SQD while it sends a message sends the rest of it "
+                          "only when it is in RTS again.",
+           .cases = "sta/drained-while-it-sends",
+           .make_filter = make<StopsInsideAMessage>},
     Mutant{.name = "fatal_nak_leaves_the_qp_alive",
            .rule = "STA-12",
            .passive = true,
