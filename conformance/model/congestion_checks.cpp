@@ -21,10 +21,14 @@ constexpr wire::Duration kLeastSeen = std::chrono::milliseconds(1);
 constexpr wire::Duration kCnpDelay = std::chrono::milliseconds(1);
 
 // CA17-45 leaves open by how much a CNP slows a QP, and CA17-46 when the QP is as fast as before.
-// After so many CNPs, so soon after one, so many packets show it in any case.
-constexpr std::int64_t kManyCnps = 32;
+// So many CNPs show it in any case, so soon after one, and on a real link in so many packets.
+constexpr std::int64_t kManyCnps = 96;
 constexpr wire::Duration kSoon = std::chrono::milliseconds(1);
 constexpr std::int64_t kManyGaps = 96;
+// In virtual time: packets that were scheduled before the CNPs have left by then.
+constexpr wire::Duration kReaction = std::chrono::milliseconds(2);
+constexpr std::string_view kBetweenPackets = "the time between packets";
+constexpr std::string_view kSlower = "a CNP must make its QP send more slowly";
 
 // CNP-11, CNP-12: one that no receiver may ignore.
 bool is_regular_cnp(const wire::Packet& packet) {
@@ -135,15 +139,15 @@ bool CongestionChecks::reacts(const Connection& connection) const {
            (!changed_ || connection.began >= *changed_);
 }
 
-// A sender may have another limit of its own, below the rate that CNPs leave it: only one that
-// sends at the rate of its line has certainly not reacted.
 void CongestionChecks::check_pace(const Packet& packet, const Connection& connection) {
     Pace& pace = paces_[&connection];
     const Packet* before = std::exchange(pace.before, &packet);
-    if (before == nullptr || packet.packet->info().starts_message()) return;
-    if (connection.own_psn(packet.packet->bth.psn) !=
-        connection.own_psn(before->packet->bth.psn) + 1)
-        return;
+    if (before == nullptr) return;
+    if (story_.setting.exact) return check_line_rate(pace, *before, packet, connection);
+    // Between messages it may wait for its host.
+    const bool next = connection.own_psn(packet.packet->bth.psn) ==
+                      connection.own_psn(before->packet->bth.psn) + 1;
+    if (packet.packet->info().starts_message() || !next) return;
     const auto later = std::ranges::upper_bound(pace.cnps, before->at.earliest);
     const std::int64_t cnps = later - pace.cnps.begin();
     const bool slowed = cnps >= kManyCnps && before->at.earliest - *std::prev(later) <= kSoon;
@@ -151,18 +155,31 @@ void CongestionChecks::check_pace(const Packet& packet, const Connection& connec
     Pace::Gaps& gaps = slowed ? pace.behind_cnps : pace.without_cnps;
     ++gaps.count;
     gaps.total += packet.at.earliest - before->at.earliest;
-    const std::uint64_t rate = story_.setting.line_rate;
-    if (rate != 0) gaps.on_line += wire::time_on_line(before->bytes.size(), rate);
     if (!slowed || gaps.count != kManyGaps || pace.without_cnps.count < kManyGaps) return;
     const wire::Duration then = pace.without_cnps.total / pace.without_cnps.count;
     const wire::Duration now = gaps.total / gaps.count;
-    const bool known = rate != 0;
-    if (known ? gaps.total > gaps.on_line : now > then) return;
+    if (now > then) return;
     PacketLog log(log_, packet.number, connection.qpn);
-    log.add("CA17-45", known ? Must : Should, "the time between packets",
-            "a CNP must make its QP send more slowly",
+    // It may have another limit of its own, below the rate that CNPs leave it.
+    log.add("CA17-45", Should, kBetweenPackets, std::string(kSlower),
             fmt::format("after {} CNPs, {} packets are {} ns apart; before them, {} ns", cnps,
                         gaps.count, now.count(), then.count()));
+}
+
+// A sender that has slowed down, or stopped, leaves its line idle at times.
+void CongestionChecks::check_line_rate(Pace& pace, const Packet& before, const Packet& packet,
+                                       const Connection& connection) {
+    const wire::Duration busy = wire::time_on_line(before.bytes.size(), story_.setting.line_rate);
+    if (packet.at.earliest - before.at.earliest > busy) pace.at_line_rate = packet.at.earliest;
+    const auto first = std::ranges::lower_bound(pace.cnps, pace.at_line_rate);
+    if (pace.cnps.end() - first < kManyCnps) return;
+    const wire::Duration since = packet.at.earliest - *(first + (kManyCnps - 1));
+    if (since < kReaction) return;
+    PacketLog log(log_, packet.number, connection.qpn);
+    log.add(
+        "CA17-45", Must, kBetweenPackets, std::string(kSlower),
+        fmt::format("{} us after the last of {} CNPs, it sends at the rate of its line as before",
+                    std::chrono::floor<std::chrono::microseconds>(since).count(), kManyCnps));
 }
 
 // At whatever scope the device keeps the interval, it holds for the CNPs of one connection.

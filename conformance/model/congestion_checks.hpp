@@ -48,10 +48,10 @@ class CongestionChecks {
         struct Gaps {
             std::int64_t count = 0;
             wire::Duration total{};
-            wire::Duration on_line{}; // for so long the line was busy
         };
         const Packet* before = nullptr;
         std::vector<wire::Instant> cnps; // when they reached the device
+        wire::Instant at_line_rate;      // since then it sends packet behind packet
         Gaps without_cnps;
         Gaps behind_cnps;
     };
@@ -61,6 +61,8 @@ class CongestionChecks {
     void check_dscp(PacketLog& log, const Packet& packet) const;
     [[nodiscard]] bool reacts(const Connection& connection) const;
     void check_pace(const Packet& packet, const Connection& connection);
+    void check_line_rate(Pace& pace, const Packet& before, const Packet& packet,
+                         const Connection& connection);
 
     const Story& story_;
     DeviationLog& log_;
