@@ -43,17 +43,11 @@ class CongestionChecks {
         bool accepted = false; // the device has acknowledged it
     };
 
-    // The device's packets with data, one right behind the other.
+    // The device's packets with data, one behind the other.
     struct Pace {
-        struct Gaps {
-            std::int64_t count = 0;
-            wire::Duration total{};
-        };
         const Packet* before = nullptr;
+        wire::Instant busy_since;        // since then the line was never idle between them
         std::vector<wire::Instant> cnps; // when they reached the device
-        wire::Instant at_line_rate;      // since then it sends packet behind packet
-        Gaps without_cnps;
-        Gaps behind_cnps;
     };
 
     void check_interval(PacketLog& log, const Packet& packet, const Connection& connection);
@@ -61,8 +55,6 @@ class CongestionChecks {
     void check_dscp(PacketLog& log, const Packet& packet) const;
     [[nodiscard]] bool reacts(const Connection& connection) const;
     void check_pace(const Packet& packet, const Connection& connection);
-    void check_line_rate(Pace& pace, const Packet& before, const Packet& packet,
-                         const Connection& connection);
 
     const Story& story_;
     DeviationLog& log_;

@@ -273,9 +273,11 @@ void ResponderChecks::unanswered(PacketLog& log, std::int64_t psn, State& state)
     }
 }
 
-// RDR-14: inside a READ it takes the place of the response that does not come.
+// RDR-14: inside a READ it takes the place of the response that does not come. A READ, or its tail,
+// that was asked for again may have begun anywhere.
 void ResponderChecks::fatal_nak(PacketLog& log, std::int64_t psn, const State& state) const {
     if (!setting_.exact || !state.next_response || psn <= *state.next_response) return;
+    if (psn <= state.repeated_to) return;
     const bool inside = std::ranges::any_of(state.reads, [&](const Read& read) {
         const std::int64_t after = read.first + read.packets;
         return read.first < *state.next_response && *state.next_response < after && psn < after;

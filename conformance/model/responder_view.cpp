@@ -594,7 +594,7 @@ bool ResponderView::harmless() const {
            std::ranges::all_of(slots_, [&](const Slot& one) {
                const bool taken =
                    one.due.kind == DueAnswer::Kind::Accept || one.due.kind == DueAnswer::Kind::Wait;
-               // A READ may lose its key while it is answered.
+               // A READ that loses its key while it is answered may end the QP without a word.
                const bool opened = !one.due.rkey || memory_.always_settled(*one.due.rkey);
                return taken && one.alone && one.one_due && opened;
            });

@@ -527,14 +527,14 @@ constexpr std::array kMutants{
            .make_filter = make<SendsLater<SoftwareLate>>},
     Mutant{.name = "lb11m_congestion_managed",
            .rule = "CNP-09",
-           .description = "All packets of QPs are ECT(0); a CNP lowers a QP's rate to 1 Gbit/s "
+           .description = "All packets of QPs are ECT(0); a CNP lowers a QP's rate to 10 Gbit/s "
                           "at least, an odd one has no effect; marks draw CNPs 20 us apart.",
            .behaviour = {.ack_request_every = 32,
                          .congestion = {.notification = {.interval = 20us},
                                         .reaction = {.enabled = true,
                                                      .odd_cnp = engine::OddCnp::Ignore,
                                                      .dcqcn = {.line_rate = 25'000'000'000,
-                                                               .min_rate = 1'000'000'000,
+                                                               .min_rate = 10'000'000'000,
                                                                .cut_interval = 100us}}}}},
     Mutant{.name = "lb11m_duplicates_on_the_slow_path",
            .rule = "RSP-10",

@@ -159,7 +159,7 @@ class FaultLineParser {
             if (cursor_.peek().is("invert")) {
                 inverted(rewrite.inverted);
             } else {
-                rewrite.absolute_psn |= written(rewrite.fields, nullptr);
+                written(rewrite.fields, nullptr, rewrite.absolute_psn);
             }
         }
         if (rewrite.fields.empty() && rewrite.inverted.empty()) {
@@ -184,30 +184,28 @@ class FaultLineParser {
         bits.push_back(one);
     }
 
-    // FIELD=VALUE with a number that is known before the run. Whether it is `psn=abs:`.
-    bool written(std::vector<wire::PacketSpec::Written>& fields, const PacketKind* kind) {
+    // FIELD=VALUE with a number that is known before the run.
+    void written(std::vector<wire::PacketSpec::Written>& fields, const PacketKind* kind,
+                 bool& absolute_psn) {
         const Word name = cursor_.word("a field");
-        if (cursor_.failed()) return false;
+        if (cursor_.failed()) return;
         const FieldWrite write = parse_field_write(cursor_, scope_, name);
-        if (cursor_.failed()) return false;
+        if (cursor_.failed()) return;
         const std::string wrong =
             kind == nullptr ? "" : misplaced(write.field, *kind, wire::Service::Rc);
-        if (!wrong.empty()) {
-            cursor_.fail(name.span, wrong);
-            return false;
-        }
+        if (!wrong.empty()) return cursor_.fail(name.span, wrong);
         const auto* field = std::get_if<wire::Field>(&write.field);
         const Expr* expr = std::get_if<Expr>(&write.value);
         const auto* absolute = std::get_if<Absolute>(&write.value);
         if (absolute != nullptr) expr = &absolute->value;
         const auto value = expr == nullptr ? std::nullopt : constant_of(*expr);
         if (field == nullptr || !value) {
-            cursor_.fail(name.span,
-                         "a fault can only write header fields, with numbers known before the run");
-            return false;
+            return cursor_.fail(
+                name.span,
+                "a fault can only write header fields, with numbers known before the run");
         }
         fields.push_back({*field, static_cast<std::uint64_t>(*value)});
-        return *field == wire::Field::Psn && absolute != nullptr;
+        if (*field == wire::Field::Psn) absolute_psn = absolute != nullptr;
     }
 
     fault::Action truncate() {
@@ -234,7 +232,7 @@ class FaultLineParser {
                 forge.to = sender ? fault::ForgeTo::Sender : fault::ForgeTo::Receiver;
                 continue;
             }
-            forge.absolute_psn |= written(forge.packet.fields, &kind);
+            written(forge.packet.fields, &kind, forge.absolute_psn);
         }
         return forge;
     }

@@ -167,9 +167,9 @@ class Play {
     [[nodiscard]] std::optional<wire::Instant> next_instant() const {
         std::optional<wire::Instant> earliest;
         if (line_free_ > now_) earliest = line_free_;
-        // What is due at the device and not done waits for the line.
+        // What is due at the device and not done by now waits for the line.
         std::optional<wire::Instant> device = device_.next_deadline();
-        if (device && *device <= now_) device = earliest;
+        if (device && *device <= now_ && line_free_ > now_) device.reset();
         for (const auto& one :
              {link_.next_event(), device, interpreter_.deadline(), due(calls_), due(replies_)}) {
             if (one && (!earliest || *one < *earliest)) earliest = one;
@@ -246,9 +246,10 @@ std::unique_ptr<dut::VirtualDut> VirtualTestbed::make_device(wire::VlanId vlan) 
     options.description.traits = options_.traits;
     options.description.least_cqe = options_.least_cqe;
     options.engine = options_.engine;
-    // A rate above that of the port would limit nothing.
-    std::uint64_t& limit = options.engine.behaviour.congestion.reaction.dcqcn.line_rate;
-    limit = std::min(limit, options_.line_rate);
+    // Rates above that of the port would limit nothing.
+    engine::Dcqcn& dcqcn = options.engine.behaviour.congestion.reaction.dcqcn;
+    dcqcn.line_rate = std::min(dcqcn.line_rate, options_.line_rate);
+    dcqcn.min_rate = std::min(dcqcn.min_rate, options_.line_rate / 2);
     options.checks = options_.checks;
     if (options_.filter) options.filter = options_.filter();
     options.lacks = options_.lacks;

@@ -288,7 +288,36 @@ TEST_CASE("judging: a SHOULD warns, and no judgement makes a failed case better"
     CHECK(heeded(Warn, rules::Level::Must, true) == Fail);
     CHECK(heeded(Fail, rules::Level::Should, true) == Fail);
     CHECK(heeded(Error, rules::Level::Must, true) == Error);
-    CHECK(heeded(Skip, rules::Level::Must, true) == Skip);
+    CHECK(heeded(Skip, rules::Level::Should, true) == Skip);
+}
+
+TEST_CASE("judging: what packets prove fails a case that was not played to its end",
+          "[interpreter]") {
+    using enum rules::Level;
+    const auto heeded = [](Verdict before, FindingKind kind, rules::Level level,
+                           rules::FindingClass of_class) {
+        CaseResult result;
+        result.verdict = before;
+        result.findings.push_back({.kind = kind});
+        result.packets.resize(1);
+        result.violations.push_back({.rule = "X-01",
+                                     .level = level,
+                                     .certain = true,
+                                     .packets = {0},
+                                     .measured = "so",
+                                     .of_class = of_class});
+        blame_violations(result);
+        return result.verdict;
+    };
+    constexpr auto proof = rules::FindingClass::Contradiction;
+    constexpr auto absence = rules::FindingClass::Absence;
+    CHECK(heeded(Verdict::Skip, FindingKind::Unsupported, Must, proof) == Verdict::Fail);
+    CHECK(heeded(Verdict::Skip, FindingKind::Unsupported, Must, absence) == Verdict::Skip);
+    CHECK(heeded(Verdict::Skip, FindingKind::Unsupported, Should, proof) == Verdict::Skip);
+    CHECK(heeded(Verdict::Error, FindingKind::Unplayable, Must, proof) == Verdict::Fail);
+    CHECK(heeded(Verdict::Error, FindingKind::Unplayable, Must, absence) == Verdict::Error);
+    CHECK(heeded(Verdict::Error, FindingKind::Unplayable, Should, proof) == Verdict::Error);
+    CHECK(heeded(Verdict::Error, FindingKind::Internal, Must, proof) == Verdict::Error);
 }
 
 } // namespace veriroce::test

@@ -1,6 +1,7 @@
 // CNPs against the congestion management that the device reports.
 #include <catch2/catch.hpp>
 
+#include "dissector/wire/line.hpp"
 #include "tests/conformance/model/scene.hpp"
 
 namespace veriroce::model::test {
@@ -142,6 +143,46 @@ TEST_CASE("congestion: one CNP stands for the marks within its interval", "[mode
     };
     CHECK(found(microseconds(1900)) == "");
     CHECK(found(microseconds(2100)) == "CNP-01 CNP");
+}
+
+TEST_CASE("congestion: CNPs end a run of packets at the rate of the line", "[model][CA17-45]") {
+    constexpr std::uint64_t line_rate = 10'000'000'000;
+    struct Sender {
+        bool reacts = true; // it is a reaction point
+        int cnps = 96;
+        wire::Duration idle{}; // once, after the CNPs
+        bool early = false;    // the CNPs come before its packets
+    };
+    const auto found = [](const Sender& sender) {
+        Scene scene = managed({.np = true, .rp = sender.reacts});
+        scene.story.setting.exact = true;
+        scene.story.setting.line_rate = line_rate;
+        wire::Duration now = milliseconds(1);
+        const auto cnps = [&] {
+            for (int i = 0; i < sender.cnps; ++i) {
+                scene.sent("CNP", 0, kBody, {.packet = [](auto& p) { p.bth.becn = true; }});
+                scene.story.packets.back().packet->bth.psn = wire::Psn(0);
+                at(scene, now);
+            }
+        };
+        if (sender.early) cnps();
+        for (std::int64_t psn = 0; psn < 8000; ++psn) {
+            scene.heard("RDMA_WRITE_MIDDLE", psn, filled(0, 256));
+            at(scene, now);
+            const std::size_t bytes = scene.story.packets.back().bytes.size();
+            now += wire::time_on_line(bytes, line_rate);
+            if (psn == 100) {
+                if (!sender.early) cnps();
+                now += sender.idle;
+            }
+        }
+        return scene.found().contains("CA17-45");
+    };
+    CHECK(found({}));
+    CHECK_FALSE(found({.reacts = false}));
+    CHECK_FALSE(found({.cnps = 95}));
+    CHECK_FALSE(found({.idle = microseconds(1)}));
+    CHECK_FALSE(found({.early = true}));
 }
 
 } // namespace veriroce::model::test

@@ -281,6 +281,22 @@ TEST_CASE("model: the tail of a READ may be answered as a whole or a part", "[mo
     }
 }
 
+TEST_CASE("model: a NAK inside a READ names the response that it replaces", "[model][RDR-14]") {
+    const auto found = [](std::int64_t nak, bool again) {
+        Scene scene;
+        scene.story.setting.exact = true;
+        scene.sent("RDMA_READ_REQUEST", 0, {}, {.packet = reads(std::size_t{5} * 256)});
+        scene.heard("RDMA_READ_RESPONSE_FIRST", 0, filled(0, 256));
+        if (again) scene.sent("RDMA_READ_REQUEST", 3, {}, {.packet = reads(std::size_t{2} * 256)});
+        scene.acknowledged(nak, again ? 1 : 0, Syndrome::nak(NakCode::RemoteAccess));
+        return scene.found();
+    };
+    CHECK(found(1, false) == "");
+    CHECK(found(2, false) == "RDR-14 psn");
+    CHECK(found(4, false) == "RDR-14 psn");
+    CHECK(found(3, true) == ""); // the tail may have begun
+}
+
 TEST_CASE("model: READs and atomics are answered before what follows them", "[model][RDR-11]") {
     Scene scene;
     scene.post_receives(1);

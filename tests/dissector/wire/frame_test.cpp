@@ -5,6 +5,7 @@
 #include <set>
 
 #include "dissector/wire/frame.hpp"
+#include "dissector/wire/line.hpp"
 #include "tests/dissector/wire/frame_edits.hpp"
 #include "tests/dissector/wire/frames.hpp"
 
@@ -202,4 +203,10 @@ TEST_CASE("frame: each error has a sentence of its own", "[wire]") {
         texts.insert(text_of(static_cast<FrameError>(i)));
     CHECK(texts.size() == 10);
     CHECK(texts.count("") == 0);
+}
+
+TEST_CASE("line: a frame of 1 KiB takes 838 ns at 10 Gbit/s", "[wire]") {
+    CHECK(time_on_line(1024, 10'000'000'000).count() == 838);
+    CHECK(time_on_line(1, 1'000'000'000) == time_on_line(60, 1'000'000'000)); // the shortest frame
+    CHECK(time_on_line(60, 1'000'000'000).count() == 672);
 }
