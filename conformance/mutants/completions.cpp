@@ -66,9 +66,9 @@ constexpr std::array kMutants{
     Mutant{.name = "flushed_work_not_reported",
            .rule = "STA-07",
            .description = "Work requests that are flushed complete without a completion.",
-           .cases = "bth/solicited-error sta/again-and-again sta/local-error "
-                    "sta/partly-acknowledged-flushed sta/partly-answered-read-flushed "
-                    "sta/send-queue-flushed",
+           .cases = "bth/solicited-error sta/again-and-again sta/ended-while-it-sends "
+                    "sta/local-error sta/partly-acknowledged-flushed "
+                    "sta/partly-answered-read-flushed sta/send-queue-flushed",
            .make_filter = make<HidesFlushedWork>},
     Mutant{.name = "receive_ids_swapped",
            .rule = "N-21",

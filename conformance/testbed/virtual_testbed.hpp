@@ -1,5 +1,6 @@
-// The testbed in virtual time: the built-in engine as the device behind a port of 10
-// Gbit/s, a link with a delay of 1 us, and a clock that only moves to the next thing that happens. Equal runs are equal to the byte.
+// The testbed in virtual time: the built-in engine as the device behind a port of 10 Gbit/s, a link
+// with a delay of 1 us, and a clock that only moves to the next thing that happens. Equal runs are
+// equal to the byte.
 //
 // Each case gets a device of its own, so that it gives the same result alone and in a suite.
 #pragma once
