@@ -227,7 +227,9 @@ void RequesterDuties::check_resend(PacketLog& log, const Qp& qp, State& state, c
     if (!story_.setting.exact || qp.attributes.alt_address_vector) return;
     const auto timeout = story_.setting.ack_timeout(qp.attributes.timeout);
     const bool quiet = timeout && now - state.last_sent >= *timeout;
-    if (quiet && psn > state.may_be_acknowledged && !story_.setting.trait("selective_repeat")) {
+    // An answer moves the window of a resend, which goes on behind what it sent before.
+    const bool begins = quiet && now - state.last_told >= *timeout;
+    if (begins && psn > state.may_be_acknowledged && !story_.setting.trait("selective_repeat")) {
         log.add("TMO-06", Must, "psn",
                 fmt::format("request {} (counted from 0) must come first: no answer named it",
                             state.may_be_acknowledged),

@@ -153,6 +153,28 @@ TEST_CASE("requester duties: a resend begins at the oldest unanswered PSN", "[mo
     CHECK(resends(0, 1) == "TMO-06 psn");
 }
 
+TEST_CASE("requester duties: an answer lets a resend go on behind what it sent before",
+          "[model][TMO-06]") {
+    const auto goes_on = [](std::int64_t answered_ms) {
+        const auto at = [](Scene& scene, std::int64_t when) {
+            const wire::Instant instant = wire::Instant{} + std::chrono::milliseconds(when);
+            scene.story.packets.back().at = {instant, instant};
+        };
+        Scene scene = with_write(14, 7); // 67 ms
+        scene.post(of(WrOpcode::RdmaWrite, 8));
+        scene.post(of(WrOpcode::RdmaWrite, 8));
+        for (std::int64_t one = 0; one < 3; ++one)
+            hear_write(scene, one);
+        scene.sent("ACKNOWLEDGE", 0);
+        at(scene, answered_ms);
+        hear_write(scene, 2);
+        at(scene, 100);
+        return scene.found();
+    };
+    CHECK(goes_on(99) == "");
+    CHECK(goes_on(10) == "TMO-06 psn");
+}
+
 TEST_CASE("requester duties: a READ may be asked for again from its first PSN", "[model][REQ-09]") {
     constexpr std::uint32_t kLength = 2 * 256 + 8; // three packets
     const auto asked_again = [](std::int64_t answered) {
