@@ -120,16 +120,11 @@ class CnpNamesReceiver final : public engine::SurfaceFilter {
     std::map<wire::Qpn, wire::Qpn> receivers_; // by the QPN of the sender
 };
 
-// CA17-45: the reaction point is on, and its CNPs come to nothing.
-class CnpsSlowNothing final : public engine::SurfaceFilter {
-  public:
-    void inbound(engine::OwnedDatagram datagram, wire::Instant /*now*/,
-                 std::vector<engine::OwnedDatagram>& in,
-                 std::vector<engine::OwnedDatagram>& /*answers*/) override {
-        const auto packet = wire::decode_packet(datagram.bytes);
-        if (!packet || !is_cnp(*packet)) in.push_back(std::move(datagram));
-    }
-};
+// CA17-45
+bool holds_cnp(const engine::OwnedDatagram& datagram) {
+    const auto packet = wire::decode_packet(datagram.bytes);
+    return packet && is_cnp(*packet);
+}
 
 // ROB-02: payload bytes less pad bytes, in 32 bits. The packet goes in as an empty SEND, whose
 // immediate value tells the completion how much less.
@@ -222,7 +217,7 @@ constexpr std::array kMutants{
            .rule = "CA17-45",
            .description = "The device says that it is a reaction point, and ignores CNPs.",
            .judge_cases = "cnp/slows-the-sender",
-           .make_filter = make<CnpsSlowNothing>},
+           .make_filter = make<DropsInbound<holds_cnp>>},
     Mutant{.name = "pad_count_underflows_the_length",
            .rule = "ROB-02",
            .passive = false,

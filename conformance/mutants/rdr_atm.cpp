@@ -63,9 +63,8 @@ class NakNamesLastResponse final : public QpFilter<ReadLog> {
 // kept, later READs are refused.
 struct KeptPlaces {
     ReadLog reads;
-    std::optional<wire::Psn> answering; // the last PSN of the READ
-    std::uint32_t kept = 0;
-    std::set<std::uint32_t> counted; // the first PSNs of such READs
+    std::optional<wire::Psn> answering; // the latest response, if more of them follow
+    std::set<std::uint32_t> kept;       // the first PSNs of such READs
 };
 class RestartedReadKeepsItsPlace final : public QpFilter<KeptPlaces> {
   protected:
@@ -75,10 +74,10 @@ class RestartedReadKeepsItsPlace final : public QpFilter<KeptPlaces> {
         KeptPlaces& memory = qp.memory;
         const auto known = memory.reads.holding(packet.bth.psn);
         if (known && memory.answering && known->holds(*memory.answering)) {
-            if (memory.counted.insert(known->request.bth.psn.value()).second) ++memory.kept;
+            memory.kept.insert(known->request.bth.psn.value());
             return;
         }
-        if (!known && memory.kept >= qp.report.attributes.max_dest_rd_atomic.value_or(1)) {
+        if (!known && memory.kept.size() >= qp.report.attributes.max_dest_rd_atomic.value_or(1)) {
             passage.dropped = true;
             passage.answers.push_back(
                 acknowledge(qp.peer(), packet.bth.pkey, packet.bth.psn,

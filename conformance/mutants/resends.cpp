@@ -528,8 +528,8 @@ constexpr std::array kMutants{
            .rule = "STA-10",
            .description = "The last request from before RESET leaves before the first one of the "
                           "next connection.",
-           .cases = "sta/end-of-a-forgotten-wait "
-                    "sta/reset-forgets-a-wait sta/reset-forgets-requests",
+           .cases = "sta/end-of-a-forgotten-wait sta/reset-forgets-a-wait "
+                    "sta/reset-forgets-requests",
            .make_filter = make<KeepsOldRequest>},
     Mutant{.name = "key_high_half_not_sent",
            .rule = "REQ-31",
