@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "conformance/model/header_checks.hpp"
 #include "dissector/wire/line.hpp"
 
 namespace veriroce::model {
@@ -26,11 +27,9 @@ constexpr wire::Duration kReaction = std::chrono::milliseconds(2);
 
 // CNP-11, CNP-12: one that no receiver may ignore.
 bool is_regular_cnp(const wire::Packet& packet) {
-    constexpr std::size_t body_bytes = 16;
     return packet.info().operation == wire::Operation::Cnp && packet.bth.becn && !packet.bth.fecn &&
            !packet.bth.ack_request && !packet.bth.solicited && packet.bth.pad == 0 &&
-           packet.bth.psn == wire::Psn(0) && packet.body.size() == body_bytes &&
-           std::ranges::all_of(packet.body, [](std::byte one) { return one == std::byte{0}; });
+           packet.bth.psn == wire::Psn(0) && has_cnp_payload(packet);
 }
 
 bool carries_request(const wire::OpcodeInfo& info) {

@@ -45,6 +45,11 @@ constexpr std::uint8_t kUsualHopLimit = 64;
 
 } // namespace
 
+bool has_cnp_payload(const wire::Packet& packet) {
+    constexpr std::size_t reserved = 16;
+    return packet.body.size() == reserved && all_zero(packet.body);
+}
+
 HeaderChecks::HeaderChecks(const Story& story, DeviationLog& log) : story_(story), log_(log) {
     std::map<dut::QpHandle, dut::AddressVector> set; // the latest one with a hop limit
     for (const Call& call : story.calls) {
@@ -386,8 +391,7 @@ void HeaderChecks::cnp(PacketLog& log, const Packet& packet) const {
     log.equals("CNP-02", Should, "ackreq", false, bth.ack_request);
     log.equals("CNP-02", on_the_way(Should), "becn", true, bth.becn);
     log.equals("CNP-02", on_the_way(Should), "fecn", false, bth.fecn);
-    constexpr std::size_t kReserved = 16;
-    if (packet.packet->body.size() != kReserved || !all_zero(packet.packet->body)) {
+    if (!has_cnp_payload(*packet.packet)) {
         log.add("CNP-02", Must, "payload", "16 zero bytes must follow the BTH", "they do not");
     }
 }

@@ -20,6 +20,9 @@
 
 namespace veriroce::model {
 
+// CNP-02: 16 zero bytes behind the BTH.
+bool has_cnp_payload(const wire::Packet& packet);
+
 class HeaderChecks {
   public:
     HeaderChecks(const Story& story, DeviationLog& log);

@@ -56,10 +56,8 @@ void ResponderChecks::take(const Packet& packet, const Connection& connection) {
     const bool reads = info.operation == Operation::RdmaReadRequest;
     const std::int64_t packets =
         reads ? wire::packets_of(request.reth.dma_length, connection.mtu()) : 1;
-    if (psn <= state.newest) {
-        state.repeated = true;
-        state.repeated_to = std::max(state.repeated_to, psn + packets - 1);
-    }
+    if (psn <= state.newest)
+        state.repeated_to = std::max(state.repeated_to.value_or(-1), psn + packets - 1);
     // RSP-08: near the edge of the window a PSN behind may be taken for one ahead.
     const std::int64_t ahead = psn < -kWindow ? psn + wire::kMask24 + 1 : psn;
     state.newest = std::max(state.newest, ahead + packets - 1);
@@ -277,7 +275,7 @@ void ResponderChecks::unanswered(PacketLog& log, std::int64_t psn, State& state)
 // that was asked for again may have begun anywhere.
 void ResponderChecks::fatal_nak(PacketLog& log, std::int64_t psn, const State& state) const {
     if (!setting_.exact || !state.next_response || psn <= *state.next_response) return;
-    if (psn <= state.repeated_to) return;
+    if (state.repeated_to && psn <= *state.repeated_to) return;
     const bool inside = std::ranges::any_of(state.reads, [&](const Read& read) {
         const std::int64_t after = read.first + read.packets;
         return read.first < *state.next_response && *state.next_response < after && psn < after;
@@ -296,7 +294,7 @@ void ResponderChecks::acknowledge(PacketLog& log, const wire::Packet& answer, st
                 fmt::format("only the {} posted receives can have been used", receives(connection)),
                 fmt::format("it acknowledges {} messages that need one", needed));
     }
-    if (state.acknowledged && psn < *state.acknowledged && !state.repeated && setting_.exact) {
+    if (state.acknowledged && psn < *state.acknowledged && !state.repeated_to && setting_.exact) {
         log.add("ACK-04", Must, "psn", "psn of an ACK must not go back",
                 fmt::format("it goes back by {}", *state.acknowledged - psn));
     }
@@ -307,7 +305,7 @@ void ResponderChecks::acknowledge(PacketLog& log, const wire::Packet& answer, st
     }
     // The answer to a duplicate counts later messages too, and may overtake their own answers.
     const bool newest = !state.acknowledged || psn > *state.acknowledged;
-    if ((newest && psn > state.repeated_to) || !state.repeated) state.msn = msn;
+    if (!state.repeated_to || (newest && psn > *state.repeated_to)) state.msn = msn;
     state.acknowledged = std::max(state.acknowledged.value_or(psn), psn);
 }
 

@@ -77,8 +77,7 @@ class ResponderChecks {
         std::int64_t lowest = 0;
         std::optional<std::int64_t> acknowledged;
         std::optional<std::uint32_t> msn;          // of the last ACK
-        bool repeated = false;                     // the tester sent a PSN again
-        std::int64_t repeated_to = -1;             // the newest PSN that such a request takes
+        std::optional<std::int64_t> repeated_to;   // the newest PSN of what the tester sent again
         std::optional<std::int64_t> next_response; // of a READ of which the first ones were sent
         std::set<std::int64_t> ended;              // PSNs of the last answers to READs and atomics
         std::set<std::int64_t> unanswered;         // READs and atomics, by their first PSN
