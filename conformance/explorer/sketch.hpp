@@ -321,7 +321,7 @@ class Sketch {
     std::optional<std::uint64_t> favourite_;
     std::uint64_t border_seed_ = 0; // where regions lie
     std::uint64_t depth_seed_ = 0;  // how small the queues are
-    sim::Random moments_{0};
+    sim::Random moments_{0};        // when the tester acts while the device sends
     std::string_view marked_kind_;
     std::uint32_t mtu_ = 1024;
     std::uint32_t first_mtu_ = 1024;

@@ -210,8 +210,8 @@ bool is_graver(const Violation& violation, Verdict becomes, const CaseResult& re
     case Verdict::Info: return true;
     case Verdict::Warn: return becomes == Verdict::Fail;
     case Verdict::Error: {
-        // What was played of the case shows it, and may be why the rest was not: the tester drops a
-        // packet with a wrong ICRC, and refuses a wrong request before a fault can act on it.
+        // The breach may be why the case was not played to its end: the tester drops a packet with
+        // a wrong ICRC, and refuses a wrong request before a fault can act on it.
         const FindingKind kind =
             result.findings.empty() ? FindingKind::Internal : result.findings.front().kind;
         const bool cut_short = kind == FindingKind::Unplayable || kind == FindingKind::Noisy;
