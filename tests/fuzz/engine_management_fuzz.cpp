@@ -1,16 +1,55 @@
-// Any bytes as a management datagram: an answer repeats what it must, and never draws another one.
+// Any bytes as a management datagram, to a host with a program that listens: an answer repeats what
+// it must, and no two hosts answer each other for ever.
+#include "dissector/wire/bytes.hpp"
 #include "dissector/wire/management.hpp"
 #include "tests/fuzz/input.hpp"
-#include "transport/engine/management_host.hpp"
+#include "transport/engine/connection_manager.hpp"
 
 using namespace veriroce;
 
+namespace {
+
+constexpr engine::ServiceId kService{0x0106'0001};
+
+// Every message that leaves, taken by another host, whose answers come back.
+void play(wire::Bytes datagram) {
+    const engine::AddressVector way{.source = wire::IpAddress::from_v4(0x0A000001),
+                                    .destination = wire::IpAddress::from_v4(0x0A000002)};
+    const wire::Instant now{};
+    engine::ConnectionManager host;
+    engine::ConnectionManager other;
+    fuzz::require(host.listen(kService));
+    host.take(datagram, way, wire::kGsiQpn, now);
+    while (const auto event = host.poll_event(kService)) {
+        const bool first = event->type == wire::ConnectionEvent::ConnectRequest;
+        fuzz::require(first && host.offer(event->connection) != nullptr);
+        fuzz::require(host.accept(event->connection, {.qpn = {0x17}}, now));
+        host.take(datagram, way, wire::kGsiQpn, now); // again
+    }
+    int messages = 0;
+    while (const auto message = host.poll_message()) {
+        fuzz::require(++messages <= 2);
+        fuzz::require(wire::load_u64(message->datagram, 8) == wire::load_u64(datagram, 8));
+        other.take(message->datagram, way, wire::kGsiQpn, now);
+        fuzz::require(!other.poll_message());
+    }
+}
+
+} // namespace
+
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     const wire::Bytes datagram = std::as_bytes(std::span(data, size));
-    const auto answer = engine::answer_to(datagram);
-    if (!answer) return 0;
-    fuzz::require(size == wire::kMadBytes);
-    fuzz::require(wire::load_u64(*answer, 8) == wire::load_u64(datagram, 8));
-    fuzz::require(!engine::answer_to(*answer)); // no loop of two hosts
+    play(datagram);
+    if (size != wire::kMadBytes) return 0;
+    // A REQ that is accepted, in most of its bytes as they are.
+    std::vector<std::byte> request(datagram.begin(), datagram.end());
+    const wire::MutableBytes bytes(request);
+    wire::store_be<4>(bytes, 0, 0x01070203U);
+    wire::store_be<2>(bytes, 16, 0x10U);
+    wire::store_be<8>(bytes, 32, kService.value);
+    bytes[74] = (bytes[74] & std::byte{0x0F}) | std::byte{0x30};
+    std::ranges::copy(wire::IpAddress::from_v4(0x0A000002).bytes, bytes.begin() + 80);
+    std::ranges::copy(wire::IpAddress::from_v4(0x0A000001).bytes, bytes.begin() + 96);
+    play(request);
     return 0;
 }

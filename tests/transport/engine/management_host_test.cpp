@@ -1,4 +1,4 @@
-// QP 1 as a host without listeners serves it.
+// QP 1 of a host: datagrams in and out of the engine. connection_manager_test.cpp has the answers.
 #include <catch2/catch.hpp>
 
 #include "dissector/wire/bytes.hpp"
@@ -25,10 +25,6 @@ std::vector<std::byte> message(std::uint16_t attribute) {
     return bytes;
 }
 
-std::uint32_t word(const ManagementDatagram& answer, std::size_t at) {
-    return wire::load_u32(wire::Bytes(answer), at);
-}
-
 std::vector<std::byte> packet_with(wire::Bytes datagram, std::uint32_t qkey) {
     wire::Packet packet;
     packet.bth = {.opcode = *wire::opcode_by_name("SEND_ONLY", wire::Service::Ud),
@@ -44,50 +40,6 @@ std::vector<std::byte> packet_with(wire::Bytes datagram, std::uint32_t qkey) {
 }
 
 } // namespace
-
-TEST_CASE("management: REQ, DREQ and SIDR_REQ get their answers with the ids exchanged",
-          "[engine][CM-06][CM-09]") {
-    const auto reject = answer_to(message(kReq));
-    REQUIRE(reject);
-    CHECK(word(*reject, 0) == 0x01070203);
-    CHECK(word(*reject, 8) == 0x11223344);
-    CHECK(word(*reject, 12) == 0x55667788);
-    CHECK(word(*reject, 16) == 0x0012'0000);
-    CHECK(word(*reject, 24) == 0);
-    CHECK(word(*reject, 28) == 0xA1A2A3A4);
-    CHECK(word(*reject, 32) == 8); // of a REQ, reason 8
-
-    const auto disconnected = answer_to(message(0x15));
-    REQUIRE(disconnected);
-    CHECK(word(*disconnected, 16) == 0x0016'0000);
-    CHECK(word(*disconnected, 24) == 0xB1B2B3B4);
-    CHECK(word(*disconnected, 28) == 0xA1A2A3A4);
-
-    const auto refused = answer_to(message(0x17));
-    REQUIRE(refused);
-    CHECK(word(*refused, 16) == 0x0018'0000);
-    CHECK(word(*refused, 24) == 0xA1A2A3A4);
-    CHECK(word(*refused, 28) == 0x0100'0000); // service not supported
-    CHECK(word(*refused, 40) == 0x5E5E);
-}
-
-TEST_CASE("management: malformed and stray messages get no answer", "[engine][N-31][CM-11]") {
-    for (const int attribute :
-         {0x00, 0x0F, 0x11, 0x12, 0x13, 0x14, 0x16, 0x18, 0x19, 0x1A, 0x1B, 0xFFFF}) {
-        INFO(attribute);
-        CHECK_FALSE(answer_to(message(static_cast<std::uint16_t>(attribute))));
-    }
-    for (const std::size_t at : {0U, 1U, 2U, 3U}) {
-        std::vector<std::byte> wrong = message(kReq);
-        wrong[at] ^= std::byte{0x80};
-        CHECK_FALSE(answer_to(wrong));
-    }
-    for (const std::size_t size : {0U, 23U, 255U, 257U}) {
-        std::vector<std::byte> wrong = message(kReq);
-        wrong.resize(size);
-        CHECK_FALSE(answer_to(wrong));
-    }
-}
 
 TEST_CASE("management: QP 1 answers to where a datagram came from, more often than it has buffers",
           "[engine][N-30]") {

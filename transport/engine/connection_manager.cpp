@@ -1,0 +1,481 @@
+#include "transport/engine/connection_manager.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "dissector/wire/bytes.hpp"
+#include "dissector/wire/splitmix64.hpp"
+
+namespace veriroce::engine {
+namespace {
+
+// The common header, and the ids with which each message of connection management begins.
+constexpr std::size_t kBaseVersionAt = 0;
+constexpr std::size_t kClassAt = 1;
+constexpr std::size_t kClassVersionAt = 2;
+constexpr std::size_t kMethodAt = 3;
+constexpr std::size_t kTransactionAt = 8;
+constexpr std::size_t kAttributeAt = 16;
+constexpr std::size_t kLocalIdAt = 24;
+constexpr std::size_t kRemoteIdAt = 28;
+
+constexpr std::uint8_t kBaseVersion = 1;
+constexpr std::uint8_t kCmClassVersion = 2;
+constexpr std::uint8_t kMethodSend = 3;
+
+enum class Attribute : std::uint16_t {
+    Req = 0x10,
+    Mra = 0x11,
+    Rej = 0x12,
+    Rep = 0x13,
+    Rtu = 0x14,
+    Dreq = 0x15,
+    Drep = 0x16,
+    SidrReq = 0x17,
+    SidrRep = 0x18,
+};
+
+namespace req {
+constexpr std::size_t kServiceAt = 32;
+constexpr std::size_t kGuidAt = 40;
+constexpr std::size_t kQpnAt = 56;
+constexpr std::size_t kResponderResourcesAt = 59;
+constexpr std::size_t kInitiatorDepthAt = 63;
+constexpr std::size_t kPsnAt = 68;
+constexpr std::size_t kLocalTimeoutAt = 71; // 5 bits, then 3 of the retry count
+constexpr std::size_t kPkeyAt = 72;
+constexpr std::size_t kMtuAt = 74;     // 4 bits; the last 3 are the RNR retry count
+constexpr std::size_t kRepeatsAt = 75; // 4 bits
+constexpr std::size_t kLocalGidAt = 80;
+constexpr std::size_t kRemoteGidAt = 96;
+constexpr std::size_t kFlowLabelAt = 112; // 20 bits
+constexpr std::size_t kTrafficClassAt = 116;
+constexpr std::size_t kHopLimitAt = 117;
+constexpr std::size_t kAckTimeoutAt = 119; // 5 bits
+constexpr std::size_t kGidBytes = 16;
+} // namespace req
+
+namespace rep {
+constexpr std::size_t kQpnAt = 36;
+constexpr std::size_t kPsnAt = 44;
+constexpr std::size_t kResponderResourcesAt = 48;
+constexpr std::size_t kInitiatorDepthAt = 49;
+constexpr std::size_t kRnrRetryAt = 51; // 3 bits, then 1 of the SRQ
+constexpr std::byte kSharedReceives{0x10};
+constexpr std::size_t kGuidAt = 52;
+} // namespace rep
+
+constexpr std::uint64_t kOwnGuid = 0x0200'00FF'FE00'0002;
+
+constexpr std::size_t kMraTimeoutAt = 33; // 5 bits
+constexpr std::size_t kRejMessageAt = 32; // 2 bits
+constexpr std::byte kRejectsReply{0x40};  // where a REJ names what it refuses; 0 is the REQ
+constexpr std::size_t kRejReasonAt = 34;
+constexpr std::size_t kDreqQpnAt = 32;
+constexpr std::size_t kSidrStatusAt = 28;
+constexpr std::uint8_t kServiceNotSupported = 1;
+constexpr std::size_t kSidrRequestServiceAt = 32;
+constexpr std::size_t kSidrReplyServiceAt = 36;
+
+constexpr std::uint8_t kThreeBits = 7;
+
+Attribute attribute_of(wire::Bytes message) {
+    return static_cast<Attribute>(wire::load_u16(message, kAttributeAt));
+}
+
+// N-31, CM-11: length, versions, class and method.
+bool well_formed(wire::Bytes datagram) {
+    return datagram.size() == wire::kMadBytes &&
+           wire::load_u8(datagram, kBaseVersionAt) == kBaseVersion &&
+           wire::load_u8(datagram, kClassAt) == wire::kCmClass &&
+           wire::load_u8(datagram, kClassVersionAt) == kCmClassVersion &&
+           wire::load_u8(datagram, kMethodAt) == kMethodSend;
+}
+
+// A message about the numbers of a connection: ours, and the peer's.
+ManagementDatagram begin(Attribute attribute, std::uint64_t transaction, std::uint32_t own,
+                         std::uint32_t peer) {
+    ManagementDatagram datagram{};
+    const wire::MutableBytes bytes(datagram);
+    bytes[kBaseVersionAt] = std::byte{kBaseVersion};
+    bytes[kClassAt] = std::byte{wire::kCmClass};
+    bytes[kClassVersionAt] = std::byte{kCmClassVersion};
+    bytes[kMethodAt] = std::byte{kMethodSend};
+    wire::store_be<8>(bytes, kTransactionAt, transaction);
+    wire::store_be<2>(bytes, kAttributeAt, static_cast<std::uint16_t>(attribute));
+    wire::store_be<4>(bytes, kLocalIdAt, own);
+    wire::store_be<4>(bytes, kRemoteIdAt, peer);
+    return datagram;
+}
+
+// What is local to the sender is remote to us.
+ManagementDatagram begin_answer(wire::Bytes request, Attribute attribute, std::uint32_t own) {
+    return begin(attribute, wire::load_u64(request, kTransactionAt), own,
+                 wire::load_u32(request, kLocalIdAt));
+}
+
+ManagementDatagram rejection(wire::Bytes request, RejectReason reason) {
+    ManagementDatagram answer = begin_answer(request, Attribute::Rej, 0);
+    wire::store_be<2>(wire::MutableBytes(answer), kRejReasonAt, static_cast<std::uint16_t>(reason));
+    return answer;
+}
+
+ManagementDatagram no_datagram_service(wire::Bytes request) {
+    ManagementDatagram answer =
+        begin_answer(request, Attribute::SidrRep, wire::load_u32(request, kLocalIdAt));
+    const wire::MutableBytes bytes(answer);
+    wire::store_be<4>(bytes, kRemoteIdAt, 0U);
+    bytes[kSidrStatusAt] = std::byte{kServiceNotSupported};
+    std::ranges::copy(request.subspan(kSidrRequestServiceAt, 8),
+                      bytes.subspan(kSidrReplyServiceAt).begin());
+    return answer;
+}
+
+// A time of 5 bits: 4.096 us * 2^code.
+wire::Duration time_of(std::uint8_t byte) {
+    return wire::Duration(4096) * (std::int64_t{1} << (byte >> 3));
+}
+
+std::optional<wire::Mtu> mtu_of(std::uint8_t code) {
+    constexpr std::uint8_t largest = 5;
+    if (code == 0 || code > largest) return std::nullopt;
+    constexpr std::uint32_t half_the_least = 128;
+    return static_cast<wire::Mtu>(half_the_least << code);
+}
+
+wire::IpAddress gid_at(wire::Bytes message, std::size_t at) {
+    wire::IpAddress address;
+    std::ranges::copy(message.subspan(at, req::kGidBytes), address.bytes.begin());
+    return address;
+}
+
+// Without the numbers that we choose; the reason if no QP could use what the REQ asks for.
+std::expected<ConnectionOffer, RejectReason> offer_of(wire::Bytes request,
+                                                      const AddressVector& way_back) {
+    const auto mtu = mtu_of(wire::load_u8(request, req::kMtuAt) >> 4);
+    if (!mtu) return std::unexpected(RejectReason::InvalidMtu);
+    AddressVector path{.source = gid_at(request, req::kRemoteGidAt),
+                       .destination = gid_at(request, req::kLocalGidAt),
+                       .traffic_class = wire::load_u8(request, req::kTrafficClassAt),
+                       .hop_limit = wire::load_u8(request, req::kHopLimitAt),
+                       .flow_label = wire::load_u24(request, req::kFlowLabelAt) >> 4,
+                       .vlan = way_back.vlan};
+    // CM-13: the GIDs are the addresses; a host has no other way to the peer than the packet's.
+    if (path.source != way_back.source || path.destination != way_back.destination)
+        return std::unexpected(RejectReason::InvalidGid);
+    return ConnectionOffer{
+        .service = {wire::load_u64(request, req::kServiceAt)},
+        .path = path,
+        .peer = {wire::load_u24(request, req::kQpnAt)},
+        .sq_psn = wire::Psn(wire::load_u24(request, req::kPsnAt)),
+        .rq_psn = {},
+        .mtu = *mtu,
+        .pkey = {wire::load_u16(request, req::kPkeyAt)},
+        .timeout = static_cast<std::uint8_t>(wire::load_u8(request, req::kAckTimeoutAt) >> 3),
+        .retry_count =
+            static_cast<std::uint8_t>(wire::load_u8(request, req::kLocalTimeoutAt) & kThreeBits),
+        .rnr_retry = static_cast<std::uint8_t>(wire::load_u8(request, req::kMtuAt) & kThreeBits),
+        .responder_resources = wire::load_u8(request, req::kInitiatorDepthAt),
+        .initiator_depth = wire::load_u8(request, req::kResponderResourcesAt)};
+}
+
+} // namespace
+
+bool ConnectionManager::is_offered(ServiceId service) const {
+    return std::ranges::find(services_, service) != services_.end();
+}
+
+bool ConnectionManager::listen(ServiceId service) {
+    if (is_offered(service)) return false;
+    services_.push_back(service);
+    return true;
+}
+
+void ConnectionManager::stop(ServiceId service) {
+    std::erase(services_, service);
+    std::erase_if(connections_,
+                  [&](const Live& live) { return live.second.offer.service == service; });
+    std::erase_if(events_, [&](const ConnectionNotice& one) { return one.service == service; });
+}
+
+std::optional<ConnectionManager::Message> ConnectionManager::poll_message() {
+    if (messages_.empty()) return std::nullopt;
+    Message first = messages_.front();
+    messages_.pop_front();
+    return first;
+}
+
+std::optional<ConnectionNotice> ConnectionManager::poll_event(ServiceId service) {
+    const auto found = std::ranges::find(events_, service, &ConnectionNotice::service);
+    if (found == events_.end()) return std::nullopt;
+    const ConnectionNotice event = *found;
+    events_.erase(found);
+    return event;
+}
+
+const ConnectionOffer* ConnectionManager::offer(ConnectionId id) const {
+    const auto found = connections_.find(id);
+    return found == connections_.end() ? nullptr : &found->second.offer;
+}
+
+// --- messages ---------------------------------------------------------------------------------
+
+void ConnectionManager::take(wire::Bytes datagram, const AddressVector& way_back, wire::Qpn from,
+                             wire::Instant now) {
+    if (!well_formed(datagram)) return;
+    const Return back{way_back, from};
+    switch (attribute_of(datagram)) {
+    case Attribute::Req: return request(datagram, back);
+    case Attribute::Dreq: return disconnect_request(datagram, back);
+    case Attribute::SidrReq: return answer(back, no_datagram_service(datagram));
+    case Attribute::Mra:
+    case Attribute::Rej:
+    case Attribute::Rtu:
+    case Attribute::Drep: return of_connection(datagram, now);
+    case Attribute::Rep:
+    case Attribute::SidrRep: return; // this host asked for nothing
+    }
+}
+
+void ConnectionManager::request(wire::Bytes message, const Return& back) {
+    const ServiceId service{wire::load_u64(message, req::kServiceAt)};
+    if (!is_offered(service)) // CM-06
+        return answer(back, rejection(message, RejectReason::UnsupportedService));
+    if (Live* known = begun_by(message)) { // CM-05
+        Connection& connection = known->second;
+        if (connection.state == State::Replied) send(connection, connection.latest);
+        if (connection.state == State::Ended)
+            answer(back, rejection(message, RejectReason::StaleConnection));
+        return;
+    }
+    if (Live* stale = stale_for(message)) {
+        end(*stale, wire::ConnectionEvent::Disconnected);
+        return answer(back, rejection(message, RejectReason::StaleConnection));
+    }
+    auto offer = offer_of(message, back.path);
+    if (!offer) return answer(back, rejection(message, offer.error()));
+    if (connections_.size() >= kMostConnections)
+        return answer(back, rejection(message, RejectReason::NoResources));
+    const ConnectionId id{next_id_++};
+    offer->rq_psn = wire::Psn(static_cast<std::uint32_t>(
+        wire::splitmix64_mix(id.value * wire::kSplitmix64Step) & wire::kMask24));
+    const std::uint32_t repeats = wire::load_u8(message, req::kRepeatsAt) >> 4;
+    const auto placed = connections_.emplace(
+        id, Connection{.offer = *offer,
+                       .way_back = back.path,
+                       .management_qpn = back.qpn,
+                       .transaction = wire::load_u64(message, kTransactionAt),
+                       .peer_guid = wire::load_u64(message, req::kGuidAt),
+                       .peer_id = wire::load_u32(message, kLocalIdAt),
+                       .patience = time_of(wire::load_u8(message, req::kLocalTimeoutAt)),
+                       .most_repeats = repeats});
+    tell(*placed.first, wire::ConnectionEvent::ConnectRequest);
+}
+
+void ConnectionManager::disconnect_request(wire::Bytes message, const Return& back) {
+    Live* live = named_by(message);
+    if (live == nullptr) // CM-09: no connection is known
+        return answer(back,
+                      begin_answer(message, Attribute::Drep, wire::load_u32(message, kRemoteIdAt)));
+    Connection& connection = live->second;
+    if (wire::Qpn{wire::load_u24(message, kDreqQpnAt)} != connection.qpn) return;
+    const ManagementDatagram confirmation =
+        begin_answer(message, Attribute::Drep, live->first.value);
+    switch (connection.state) {
+    case State::Requested: return;
+    case State::Replied:
+    case State::Established:
+        end(*live, wire::ConnectionEvent::Disconnected);
+        connection.state = State::Disconnected;
+        connection.latest = confirmation;
+        return;
+    case State::Disconnected: return; // it waits for our program
+    case State::Disconnecting: end(*live, wire::ConnectionEvent::Disconnected); break;
+    case State::Ended: break;
+    }
+    send(connection, confirmation);
+}
+
+void ConnectionManager::of_connection(wire::Bytes message, wire::Instant now) {
+    Live* live = named_by(message);
+    if (live == nullptr) return;
+    Connection& connection = live->second;
+    const Attribute attribute = attribute_of(message);
+    if (attribute == Attribute::Drep) {
+        if (connection.state == State::Disconnecting)
+            end(*live, wire::ConnectionEvent::Disconnected);
+        return;
+    }
+    if (connection.state != State::Replied) return;
+    if (attribute == Attribute::Rtu) establish(*live);
+    if (attribute == Attribute::Rej) end(*live, wire::ConnectionEvent::Rejected);
+    if (attribute == Attribute::Mra) { // CM-10
+        connection.deadline =
+            now + connection.patience + time_of(wire::load_u8(message, kMraTimeoutAt));
+    }
+}
+
+ConnectionManager::Live* ConnectionManager::begun_by(wire::Bytes request) {
+    const auto found = std::ranges::find_if(connections_, [&](const Live& live) {
+        return live.second.peer_id == wire::load_u32(request, kLocalIdAt) &&
+               live.second.peer_guid == wire::load_u64(request, req::kGuidAt) &&
+               live.second.transaction == wire::load_u64(request, kTransactionAt);
+    });
+    return found == connections_.end() ? nullptr : &*found;
+}
+
+ConnectionManager::Live* ConnectionManager::stale_for(wire::Bytes request) {
+    const auto found = std::ranges::find_if(connections_, [&](const Live& live) {
+        const bool open =
+            live.second.state == State::Replied || live.second.state == State::Established;
+        return open && live.second.peer_guid == wire::load_u64(request, req::kGuidAt) &&
+               live.second.offer.peer == wire::Qpn{wire::load_u24(request, req::kQpnAt)};
+    });
+    return found == connections_.end() ? nullptr : &*found;
+}
+
+ConnectionManager::Live* ConnectionManager::named_by(wire::Bytes message) {
+    const auto found = connections_.find({wire::load_u32(message, kRemoteIdAt)});
+    const bool same =
+        found != connections_.end() && found->second.peer_id == wire::load_u32(message, kLocalIdAt);
+    return same ? &*found : nullptr;
+}
+
+// --- what the program does --------------------------------------------------------------------
+
+bool ConnectionManager::accept(ConnectionId id, const ConnectionAcceptance& acceptance,
+                               wire::Instant now) {
+    const auto found = connections_.find(id);
+    if (found == connections_.end() || found->second.state != State::Requested) return false;
+    Connection& connection = found->second;
+    const ConnectionOffer& offer = connection.offer;
+    ManagementDatagram reply =
+        begin(Attribute::Rep, connection.transaction, id.value, connection.peer_id);
+    const wire::MutableBytes bytes(reply);
+    wire::store_be<3>(bytes, rep::kQpnAt, acceptance.qpn.value);
+    wire::store_be<3>(bytes, rep::kPsnAt, offer.rq_psn.value());
+    bytes[rep::kResponderResourcesAt] = std::byte{acceptance.responder_resources};
+    bytes[rep::kInitiatorDepthAt] =
+        std::byte{std::min(acceptance.initiator_depth, offer.initiator_depth)};
+    bytes[rep::kRnrRetryAt] = static_cast<std::byte>(offer.rnr_retry << 5);
+    if (acceptance.shared_receives) bytes[rep::kRnrRetryAt] |= rep::kSharedReceives;
+    wire::store_be<8>(bytes, rep::kGuidAt, kOwnGuid);
+    connection.qpn = acceptance.qpn;
+    connection.state = State::Replied;
+    send_until_answered(connection, reply, now);
+    return true;
+}
+
+bool ConnectionManager::reject(ConnectionId id) {
+    const auto found = connections_.find(id);
+    if (found == connections_.end() || found->second.state != State::Requested) return false;
+    Connection& connection = found->second;
+    ManagementDatagram refusal =
+        begin(Attribute::Rej, connection.transaction, id.value, connection.peer_id);
+    wire::store_be<2>(wire::MutableBytes(refusal), kRejReasonAt,
+                      static_cast<std::uint16_t>(RejectReason::Consumer));
+    connection.state = State::Ended;
+    send(connection, refusal);
+    return true;
+}
+
+bool ConnectionManager::disconnect(ConnectionId id, wire::Instant now) {
+    const auto found = connections_.find(id);
+    if (found == connections_.end()) return false;
+    Connection& connection = found->second;
+    switch (connection.state) {
+    case State::Requested:
+    case State::Disconnecting:
+    case State::Ended: return false;
+    case State::Disconnected: // the DREP that the peer waits for
+        connection.state = State::Ended;
+        send(connection, connection.latest);
+        return true;
+    case State::Replied:
+    case State::Established: break;
+    }
+    constexpr std::uint64_t own_transactions = std::uint64_t{1} << 63;
+    ManagementDatagram request =
+        begin(Attribute::Dreq, own_transactions | id.value, id.value, connection.peer_id);
+    wire::store_be<3>(wire::MutableBytes(request), kDreqQpnAt, connection.offer.peer.value);
+    connection.state = State::Disconnecting;
+    send_until_answered(connection, request, now);
+    return true;
+}
+
+// --- time -------------------------------------------------------------------------------------
+
+void ConnectionManager::data_came(wire::Qpn qpn) {
+    for (Live& live : connections_) {
+        if (live.second.state == State::Replied && live.second.qpn == qpn) establish(live);
+    }
+}
+
+void ConnectionManager::advance(wire::Instant now) {
+    for (Live& live : connections_) {
+        Connection& connection = live.second;
+        if (!connection.deadline || *connection.deadline > now) continue;
+        if (connection.repeats > 0) {
+            --connection.repeats;
+            connection.deadline = now + connection.patience;
+            send(connection, connection.latest);
+            continue;
+        }
+        if (connection.state == State::Disconnecting) {
+            end(live, wire::ConnectionEvent::Disconnected);
+            continue;
+        }
+        // N-34: the peer hears that nobody waits for it any more.
+        ManagementDatagram refusal =
+            begin(Attribute::Rej, connection.transaction, live.first.value, connection.peer_id);
+        refusal[kRejMessageAt] = kRejectsReply;
+        wire::store_be<2>(wire::MutableBytes(refusal), kRejReasonAt,
+                          static_cast<std::uint16_t>(RejectReason::Timeout));
+        send(connection, refusal);
+        end(live, wire::ConnectionEvent::Unreachable);
+    }
+}
+
+std::optional<wire::Instant> ConnectionManager::next_deadline() const {
+    std::optional<wire::Instant> next;
+    for (const auto& [id, connection] : connections_) {
+        if (connection.deadline && (!next || *connection.deadline < *next))
+            next = connection.deadline;
+    }
+    return next;
+}
+
+void ConnectionManager::establish(Live& live) {
+    live.second.state = State::Established;
+    live.second.deadline.reset();
+    tell(live, wire::ConnectionEvent::Established);
+}
+
+void ConnectionManager::end(Live& live, wire::ConnectionEvent type) {
+    live.second.state = State::Ended;
+    live.second.deadline.reset();
+    tell(live, type);
+}
+
+void ConnectionManager::tell(const Live& live, wire::ConnectionEvent type) {
+    events_.push_back(
+        {.type = type, .connection = live.first, .service = live.second.offer.service});
+}
+
+void ConnectionManager::answer(const Return& back, const ManagementDatagram& datagram) {
+    messages_.push_back({.path = back.path, .to = back.qpn, .datagram = datagram});
+}
+
+void ConnectionManager::send(Connection& connection, const ManagementDatagram& datagram) {
+    answer({connection.way_back, connection.management_qpn}, datagram);
+}
+
+void ConnectionManager::send_until_answered(Connection& connection,
+                                            const ManagementDatagram& datagram, wire::Instant now) {
+    connection.latest = datagram;
+    connection.repeats = connection.most_repeats;
+    connection.deadline = now + connection.patience;
+    send(connection, datagram);
+}
+
+} // namespace veriroce::engine
