@@ -19,12 +19,12 @@ struct Group {
 };
 
 constexpr std::array kGroups{
-    Group{"errors", ask_errors},   Group{"pd and cq", ask_queues},
-    Group{"mr", ask_memory},       Group{"patterns", ask_fills},
-    Group{"qp", ask_qps},          Group{"post", ask_posts},
-    Group{"waits", ask_waits},     Group{"the rest", ask_rest},
-    Group{"groups", ask_groups},   Group{"congestion", ask_congestion},
-    Group{"isolation", ask_apart},
+    Group{"errors", ask_errors},  Group{"pd and cq", ask_queues},
+    Group{"mr", ask_memory},      Group{"patterns", ask_fills},
+    Group{"qp", ask_qps},         Group{"post", ask_posts},
+    Group{"waits", ask_waits},    Group{"the rest", ask_rest},
+    Group{"groups", ask_groups},  Group{"congestion", ask_congestion},
+    Group{"cm", ask_connections}, Group{"isolation", ask_apart},
 };
 
 // Each group has its own connection, so that a failure in one does not affect the next.

@@ -206,6 +206,8 @@ void ask_groups(Talk& talk, const Subject& subject) {
     ask("mw", dut::MwAlloc{.pd = pd->pd, .type = static_cast<std::uint8_t>(only_type_2 ? 2 : 1)});
     ask("congestion", dut::CongestionGet{});
     ask("congestion", dut::CongestionSet{});
+    ask("cm", dut::CmListen{});
+    ask("cm", dut::CmEvents{.wait_ms = 0});
 }
 
 void ask_congestion(Talk& talk, const Subject& subject) {
@@ -224,6 +226,28 @@ void ask_congestion(Talk& talk, const Subject& subject) {
     if (!after) return;
     talk.check(after->cnp_dscp == before->cnp_dscp, "reset after congestion_set",
                "the settings from before the connection changed them");
+}
+
+void ask_connections(Talk& talk, const Subject& subject) {
+    if (!has(subject.welcome.capabilities, "cm")) return;
+    const auto first = talk.gives("cm_listen", dut::CmListen{});
+    if (!first) return;
+    talk.refuses("a second cm_listen", dut::CmListen{}, Refused,
+                 "one program listens for each connection of the contract", "EBUSY");
+    const auto events = talk.gives("cm_events", dut::CmEvents{.wait_ms = 0});
+    if (!events) return;
+    talk.check(events->events.empty(), "cm_events", "no event, because nobody asks");
+    constexpr dut::ConnectionHandle unknown{0x7FFF'FFFF};
+    talk.refuses("cm_qp_attributes of an unknown connection",
+                 dut::CmQpAttributes{.connection = unknown}, InvalidParams, "an unknown handle");
+    talk.refuses("cm_reject of an unknown connection", dut::CmReject{.connection = unknown},
+                 InvalidParams, "an unknown handle");
+    talk.gives("reset", dut::Reset{});
+    const auto port = static_cast<std::uint16_t>(first->service_id);
+    const auto again = talk.gives("cm_listen after reset", dut::CmListen{.port = port});
+    if (!again) return;
+    talk.check(again->service_id == first->service_id, "cm_listen after reset",
+               "the same service, because the port is the same");
 }
 
 void ask_apart(Talk& talk, const Subject& subject) {

@@ -29,6 +29,7 @@ void ask_waits(Talk& talk, const Subject& subject);
 void ask_rest(Talk& talk, const Subject& subject);
 void ask_groups(Talk& talk, const Subject& subject);
 void ask_congestion(Talk& talk, const Subject& subject);
+void ask_connections(Talk& talk, const Subject& subject);
 void ask_apart(Talk& talk, const Subject& subject);
 
 } // namespace veriroce::agent

@@ -52,6 +52,8 @@ class EngineBackend::Device final : public dut::Executor {
                                       .traits = backend.traits_},
                                      backend.port_->filter()),
           late_(device_, backend.port_->filter()), limited_(late_, backend.lacks_, dut::Told::Yes) {
+        device_.use([&management = backend.management_](
+                        wire::Instant /*now*/) -> engine::ManagementHost& { return management; });
         backend_.devices_.push_back(this);
     }
     ~Device() override { std::erase(backend_.devices_, this); }
@@ -91,10 +93,12 @@ class EngineBackend::Device final : public dut::Executor {
 
 std::optional<wire::Instant> EngineBackend::next_deadline() const {
     std::optional<wire::Instant> next = port_->next_deadline();
-    for (const Device* device : devices_) {
-        const auto one = device->next_deadline();
+    const auto sooner = [&](std::optional<wire::Instant> one) {
         if (one && (!next || *one < *next)) next = one;
-    }
+    };
+    sooner(management_.next_deadline());
+    for (const Device* device : devices_)
+        sooner(device->next_deadline());
     return next;
 }
 

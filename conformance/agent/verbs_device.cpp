@@ -58,6 +58,8 @@ void VerbsDevice::destroy_all() {
     cqs_.clear();
     pds_.clear();
     posted_requests_.clear();
+    connections_.close();
+    requested_.clear();
     congestion_.restore();
     budget_.give_congestion(*this);
     drain_events(wire::Instant{}); // events of destroyed objects
@@ -83,6 +85,7 @@ dut::Answer VerbsDevice::carry_out(const dut::Hello& /*request*/, wire::Instant 
         dut::add_capability(welcome, "congestion");
         welcome.congestion = congestion_.read();
     }
+    if (KernelConnections::available()) dut::add_capability(welcome, "cm");
     return welcome;
 }
 
@@ -313,7 +316,10 @@ void VerbsDevice::take_event(const ibv_async_event& event, wire::Instant now) {
     case engine::EventType::PathMig:
     case engine::EventType::PathMigErr:
         for (const auto& [handle, qp] : qps_) {
-            if (qp.qp.get() == event.element.qp) ours.qp = handle;
+            if (qp.qp.get() != event.element.qp) continue;
+            ours.qp = handle;
+            if (*type == engine::EventType::CommEst && qp.connection)
+                static_cast<void>(connections_.established(*qp.connection));
         }
         break;
     }

@@ -12,10 +12,12 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "conformance/agent/congestion_files.hpp"
+#include "conformance/agent/kernel_connections.hpp"
 #include "conformance/agent/posted_requests.hpp"
 #include "conformance/dut/budget.hpp"
 #include "conformance/dut/executor.hpp"
@@ -83,8 +85,9 @@ class VerbsDevice final : public dut::Executor {
     struct Qp {
         QpPtr qp;
         ibv_pd* pd = nullptr;
-        std::uint8_t port = 1;               // of the last qp_modify that named one
-        std::vector<UdAddress> destinations; // of a UD QP, in the order of first use
+        std::uint8_t port = 1;                           // of the last qp_modify that named one
+        std::vector<UdAddress> destinations;             // of a UD QP, in the order of first use
+        std::optional<KernelConnections::Id> connection; // that was accepted for it
     };
 
     dut::Answer carry_out(const dut::Hello& request, wire::Instant now);
@@ -121,6 +124,12 @@ class VerbsDevice final : public dut::Executor {
     dut::Answer carry_out(const dut::MwDealloc& request, wire::Instant now);
     dut::Answer carry_out(const dut::CongestionGet& request, wire::Instant now);
     dut::Answer carry_out(const dut::CongestionSet& request, wire::Instant now);
+    dut::Answer carry_out(const dut::CmListen& request, wire::Instant now);
+    dut::Answer carry_out(const dut::CmEvents& request, wire::Instant now);
+    dut::Answer carry_out(const dut::CmQpAttributes& request, wire::Instant now);
+    dut::Answer carry_out(const dut::CmAccept& request, wire::Instant now);
+    dut::Answer carry_out(const dut::CmReject& request, wire::Instant now);
+    dut::Answer carry_out(const dut::CmDisconnect& request, wire::Instant now);
 
     void destroy_all();
     void drain_events(wire::Instant now);
@@ -144,6 +153,10 @@ class VerbsDevice final : public dut::Executor {
     std::expected<ibv_ah*, dut::Failure> destination(const dut::UdDestination& ud, Qp& qp);
     std::optional<dut::Completion> translate(const ibv_wc& wc, wire::Instant now);
 
+    // The kernel's number for one of this caller's connections.
+    [[nodiscard]] std::expected<KernelConnections::Id, dut::Failure>
+    id_of(std::string_view method, dut::ConnectionHandle handle) const;
+
     template <typename Handle>
     Handle next_handle() {
         return Handle{next_handle_++};
@@ -160,6 +173,8 @@ class VerbsDevice final : public dut::Executor {
     std::map<std::uint32_t, dut::QpHandle> qp_by_number_;
     PostedRequests posted_requests_;
     CongestionFiles congestion_;
+    KernelConnections connections_;
+    std::set<dut::ConnectionHandle> requested_;
     std::deque<dut::Event> events_;
     std::uint64_t next_handle_ =
         1; // one sequence for all kinds, so that a handle of another kind is never found

@@ -15,6 +15,7 @@
 #include <string_view>
 #include <variant>
 
+#include "conformance/dut/connection_methods.hpp"
 #include "conformance/dut/device_methods.hpp"
 #include "conformance/dut/identifiers.hpp"
 #include "conformance/dut/object_methods.hpp"
@@ -28,7 +29,8 @@ struct Request
                    MrFill, MrDigest, MrDeregister, QpCreate, QpDestroy, QpModify, QpQuery, PostSend,
                    PostRecv, Poll, Counters, Cancel, Reset, Ping, Events, CqArm, CqWait, SrqCreate,
                    SrqModify, SrqPost, SrqDestroy, MwAlloc, MwBind, MwDealloc, CongestionGet,
-                   CongestionSet> {
+                   CongestionSet, CmListen, CmEvents, CmQpAttributes, CmAccept, CmReject,
+                   CmDisconnect> {
     using variant::variant;
     Request();
     Request(const Request&);
@@ -38,9 +40,10 @@ struct Request
     ~Request();
 };
 
-struct Result : std::variant<Done, Welcome, PdCreated, CqCreated, MrRegistered, MrData, MrDigested,
-                             QpCreated, QpQueried, Posted, Polled, CounterValues, Pong, EventList,
-                             Notified, SrqCreated, MwAllocated, MwBound, CongestionSettings> {
+struct Result
+    : std::variant<Done, Welcome, PdCreated, CqCreated, MrRegistered, MrData, MrDigested, QpCreated,
+                   QpQueried, Posted, Polled, CounterValues, Pong, EventList, Notified, SrqCreated,
+                   MwAllocated, MwBound, CongestionSettings, CmListening, CmEventList> {
     using variant::variant;
     Result();
     Result(const Result&);

@@ -16,6 +16,8 @@ EngineDevice::~EngineDevice() {
 }
 
 void EngineDevice::destroy_all() {
+    if (connections_ != nullptr) connections_->stop(service_);
+    connections_ = nullptr;
     for (const auto& [qp, known] : qps_) {
         static_cast<void>(engine_.destroy_qp(id_of<engine::QpId>(qp)));
         if (filter_ != nullptr) filter_->qp_destroyed(known.qpn);
@@ -100,6 +102,7 @@ Answer EngineDevice::carry_out(const Hello& /*request*/, wire::Instant /*now*/) 
         .atomic = "HCA", // between the QPs of this engine
         .limits = budget_.limits(),
         .congestion = settings_of(engine_.congestion())};
+    if (management_) welcome.capabilities.emplace_back("cm");
     if (v6) welcome.capabilities.emplace_back("ipv6");
     if (!description_.vlans.empty()) welcome.capabilities.emplace_back("vlan");
     const auto& behaviour = engine_.config().behaviour;
@@ -316,6 +319,8 @@ bool EngineDevice::offer(const engine::Event& event, wire::Instant now) {
                       (ours.cq && cqs_.contains(*ours.cq)) ||
                       (ours.srq && srqs_.contains(*ours.srq));
     if (!mine) return false;
+    if (connections_ != nullptr && ours.qp && event.type == engine::EventType::CommEst)
+        connections_->data_came(qps_.at(*ours.qp).qpn);
     if (filter_ != nullptr) {
         const auto shown = filter_->event(event);
         if (!shown) return true;

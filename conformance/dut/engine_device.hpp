@@ -12,6 +12,7 @@
 #pragma once
 
 #include <deque>
+#include <functional>
 #include <map>
 #include <set>
 #include <string>
@@ -21,6 +22,7 @@
 #include "conformance/dut/executor.hpp"
 #include "conformance/dut/region_memory.hpp"
 #include "transport/engine/engine.hpp"
+#include "transport/engine/management_host.hpp"
 #include "transport/engine/surface_filter.hpp"
 
 namespace veriroce::dut {
@@ -52,6 +54,10 @@ class EngineDevice final : public Executor {
 
     // Takes an event if it names an object of this device.
     bool offer(const engine::Event& event, wire::Instant now);
+    // Its host's connection management, which must outlive the device and is asked for when it
+    // listens first; without it the device has no capability `cm`.
+    using Management = std::function<engine::ManagementHost&(wire::Instant now)>;
+    void use(Management management) { management_ = std::move(management); }
     // Destroys every object, as `reset` does.
     void destroy_all();
 
@@ -107,6 +113,16 @@ class EngineDevice final : public Executor {
     Answer carry_out(const MwDealloc& request, wire::Instant now);
     Answer carry_out(const CongestionGet& request, wire::Instant now);
     Answer carry_out(const CongestionSet& request, wire::Instant now);
+    Answer carry_out(const CmListen& request, wire::Instant now);
+    Answer carry_out(const CmEvents& request, wire::Instant now);
+    Answer carry_out(const CmQpAttributes& request, wire::Instant now);
+    Answer carry_out(const CmAccept& request, wire::Instant now);
+    Answer carry_out(const CmReject& request, wire::Instant now);
+    Answer carry_out(const CmDisconnect& request, wire::Instant now);
+
+    // Of one of this device's connections.
+    [[nodiscard]] std::expected<const engine::ConnectionOffer*, Failure>
+    offer_of(std::string_view method, ConnectionHandle handle) const;
 
     // The next one that the host sees.
     std::optional<engine::Completion> next_completion(CqHandle cq);
@@ -138,6 +154,10 @@ class EngineDevice final : public Executor {
     Budget& budget_;
     EngineDeviceDescription description_;
     engine::SurfaceFilter* filter_;
+    Management management_;
+    // While it listens.
+    engine::ConnectionManager* connections_ = nullptr;
+    engine::ServiceId service_;
     std::set<PdHandle> pds_;
     std::set<CqHandle> cqs_;
     std::map<MrHandle, Region> regions_;

@@ -416,4 +416,38 @@ constexpr auto fields_of(Of<CongestionSet> /*of*/) {
     return std::tuple{merged(&CongestionSet::settings)};
 }
 
+// --- cm
+
+constexpr auto fields_of(Of<CmListen> /*of*/) {
+    return std::tuple{plain("port", &CmListen::port)};
+}
+constexpr auto fields_of(Of<CmListening> /*of*/) {
+    return std::tuple{hex("service_id", &CmListening::service_id)};
+}
+constexpr auto fields_of(Of<CmEvents> /*of*/) {
+    return std::tuple{plain("wait_ms", &CmEvents::wait_ms)};
+}
+constexpr auto fields_of(Of<CmEvent> /*of*/) {
+    return std::tuple{plain("type", &CmEvent::type), plain("connection", &CmEvent::connection),
+                      decimal("at", &CmEvent::at)};
+}
+constexpr auto fields_of(Of<CmEventList> /*of*/) {
+    return std::tuple{plain("events", &CmEventList::events)};
+}
+constexpr auto fields_of(Of<CmQpAttributes> /*of*/) {
+    return std::tuple{plain("connection", &CmQpAttributes::connection),
+                      plain("state", &CmQpAttributes::state)};
+}
+constexpr auto fields_of(Of<CmAccept> /*of*/) {
+    return std::tuple{plain("connection", &CmAccept::connection), plain("qp", &CmAccept::qp),
+                      plain("responder_resources", &CmAccept::responder_resources),
+                      plain("initiator_depth", &CmAccept::initiator_depth)};
+}
+constexpr auto fields_of(Of<CmReject> /*of*/) {
+    return std::tuple{plain("connection", &CmReject::connection)};
+}
+constexpr auto fields_of(Of<CmDisconnect> /*of*/) {
+    return std::tuple{plain("connection", &CmDisconnect::connection)};
+}
+
 } // namespace veriroce::dut

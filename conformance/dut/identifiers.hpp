@@ -18,6 +18,7 @@ using MrHandle = wire::Identifier<struct MrHandleTag, std::uint64_t>;
 using QpHandle = wire::Identifier<struct QpHandleTag, std::uint64_t>;
 using SrqHandle = wire::Identifier<struct SrqHandleTag, std::uint64_t>;
 using MwHandle = wire::Identifier<struct MwHandleTag, std::uint64_t>;
+using ConnectionHandle = wire::Identifier<struct ConnectionHandleTag, std::uint64_t>;
 
 // Names a request that was submitted; over JSON-RPC it is the request's id.
 using CallId = wire::Identifier<struct CallTag, std::uint64_t>;

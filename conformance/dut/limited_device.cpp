@@ -28,7 +28,7 @@ constexpr std::array kEach = std::to_array<std::string_view>({"uc",           "u
                                                               "mtu>=4096",    "mtu>=2048",
                                                               "rd_atomic>=2", "dest_rd_atomic>=2",
                                                               "ud_path",      "iova",
-                                                              "congestion"});
+                                                              "congestion",   "cm"});
 
 std::string_view word_of(engine::WrOpcode opcode) {
     switch (opcode) {
@@ -106,6 +106,8 @@ struct Refuses {
     Refusal operator()(const SrqCreate& r) const { return group(r.method, "srq"); }
     Refusal operator()(const CongestionGet& r) const { return group(r.method, "congestion"); }
     Refusal operator()(const CongestionSet& r) const { return group(r.method, "congestion"); }
+    Refusal operator()(const CmListen& r) const { return group(r.method, "cm"); }
+    Refusal operator()(const CmEvents& r) const { return group(r.method, "cm"); }
     Refusal operator()(const auto& /*request*/) const { return {}; }
 
     [[nodiscard]] Refusal group(std::string_view method, std::string_view word) const {

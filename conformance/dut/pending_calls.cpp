@@ -24,6 +24,7 @@ bool says_nothing(const Answer& answer) {
     if (!answer) return false;
     if (const auto* polled = std::get_if<Polled>(&*answer)) return polled->completions.empty();
     if (const auto* events = std::get_if<EventList>(&*answer)) return events->events.empty();
+    if (const auto* events = std::get_if<CmEventList>(&*answer)) return events->events.empty();
     if (const auto* notified = std::get_if<Notified>(&*answer)) return !notified->notified;
     return false;
 }

@@ -36,7 +36,9 @@ struct VirtualDut::State {
                                       engine, filter.get()),
           neighbour(options.neighbour),
           device(engine, budget, std::move(options.description), filter.get()),
-          late(device, filter.get()), limited(late, std::move(options.lacks), options.told) {}
+          late(device, filter.get()), limited(late, std::move(options.lacks), options.told) {
+        device.use([this](wire::Instant now) -> engine::ManagementHost& { return host(now); });
+    }
 
     std::unique_ptr<engine::SurfaceFilter> filter;
     engine::Engine engine;
@@ -48,8 +50,13 @@ struct VirtualDut::State {
     LimitedDevice limited; // in front of that
     PendingCalls pending;
     std::uint64_t next_call = 1;
-    // From the first frame for it on: QP 1 and its objects take numbers of the engine.
+    // Once it is needed: QP 1 and its objects take numbers of the engine.
     std::optional<engine::ManagementHost> management;
+
+    engine::ManagementHost& host(wire::Instant now) {
+        if (!management) management.emplace(engine, now);
+        return *management;
+    }
 
     // Executes the waiting calls again after events up to now.
     void settle(wire::Instant now) {
@@ -92,15 +99,16 @@ std::optional<Reply> VirtualDut::poll(wire::Instant now) {
 
 std::optional<wire::Instant> VirtualDut::next_deadline() const {
     std::optional<wire::Instant> next;
+    const auto management = state_->management ? state_->management->next_deadline() : std::nullopt;
     for (const auto& one : {state_->nic.next_deadline(), state_->pending.next_deadline(),
-                            state_->late.next_deadline()}) {
+                            state_->late.next_deadline(), management}) {
         if (one && (!next || *one < *next)) next = one;
     }
     return next;
 }
 
 void VirtualDut::receive(wire::Bytes frame, wire::Instant now) {
-    if (!state_->management && is_for_gsi(frame)) state_->management.emplace(state_->engine, now);
+    if (is_for_gsi(frame)) static_cast<void>(state_->host(now));
     state_->nic.receive(frame, now);
     if (state_->management) static_cast<void>(state_->management->serve(now));
 }
