@@ -4,6 +4,7 @@
 
 #include "conformance/interpreter/clock.hpp"
 #include "conformance/interpreter/connect.hpp"
+#include "conformance/interpreter/connections.hpp"
 #include "conformance/interpreter/dut_calls.hpp"
 #include "conformance/interpreter/objects.hpp"
 #include "conformance/interpreter/one_of.hpp"
@@ -42,6 +43,9 @@ struct OfDut {
     }
     Task<Met<>> operator()(const script::Reconnect& reconnect) const {
         return play_reconnect(interpreter, qp, reconnect, span);
+    }
+    Task<Met<>> operator()(const script::Connection& connection) const {
+        return play_connection(interpreter, qp, connection, span);
     }
     template <OneOf<script::Done, script::State, script::EventSeen, script::Notified> Waiting>
     Task<Met<>> operator()(const Waiting& /*waiting*/) const {
@@ -90,10 +94,11 @@ struct OfTester {
         interpreter.clock().line_ended();
         co_return Met<>{};
     }
-    template <OneOf<script::MakeMw, script::Dereg, script::MakeCq, script::MakeSrq,
-                    script::RearmSrq, script::ArmCq, script::Congestion, script::Reconnect,
-                    script::EventSeen, script::Notified, script::CqQuiet, script::Counter>
-                  DutOnly>
+    template <
+        OneOf<script::MakeMw, script::Dereg, script::MakeCq, script::MakeSrq, script::RearmSrq,
+              script::ArmCq, script::Congestion, script::Connection, script::Reconnect,
+              script::EventSeen, script::Notified, script::CqQuiet, script::Counter>
+            DutOnly>
     Task<Met<>> operator()(const DutOnly& /*command*/) const {
         co_return unplayable(span, "only the DUT has this command");
     }

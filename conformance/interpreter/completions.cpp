@@ -81,17 +81,30 @@ std::deque<dut::Completion>& shown_to(const AwaitedCompletions& what, CaseQp& qp
 
 } // namespace
 
-Task<Met<>> collect_completions(Interpreter& interpreter, CaseQp& qp, wire::Duration wait,
-                                Span span) {
-    if (qp.gsi) co_return Met<>{};
-    dut::Request poll = dut::Poll{.cq = qp.cq, .max = 64, .wait_ms = wait_ms_of(wait)};
-    const dut::Polled polled = co_await ask<dut::Polled>(interpreter, std::move(poll), span);
+namespace {
+
+Task<Met<>> poll(Interpreter& interpreter, CaseQp& qp, dut::CqHandle cq, wire::Duration wait,
+                 Span span) {
+    dut::Request call = dut::Poll{.cq = cq, .max = 64, .wait_ms = wait_ms_of(wait)};
+    const dut::Polled polled = co_await ask<dut::Polled>(interpreter, std::move(call), span);
     for (const dut::Completion& completion : polled.completions) {
         CaseQp* known = interpreter.objects().qp_of_dut(completion.qp);
         CaseQp& owner = known == nullptr ? qp : *known;
         owner.gave_up = owner.gave_up || completion.status == engine::WcStatus::RetryExcErr;
         owner.completions.push_back(completion);
     }
+    co_return Met<>{};
+}
+
+} // namespace
+
+Task<Met<>> collect_completions(Interpreter& interpreter, CaseQp& qp, wire::Duration wait,
+                                Span span, engine::Queue awaited) {
+    if (qp.gsi) co_return Met<>{};
+    const bool receives = awaited == engine::Queue::Receive;
+    if (qp.recv_cq != qp.cq)
+        co_await poll(interpreter, qp, receives ? qp.cq : qp.recv_cq, wire::Duration(0), span);
+    co_await poll(interpreter, qp, receives ? qp.recv_cq : qp.cq, wait, span);
     co_return Met<>{};
 }
 
@@ -160,7 +173,8 @@ Met<AwaitedCompletions> awaited_by(Interpreter& interpreter, const script::Done&
 Task<Met<>> ask_for(Interpreter& interpreter, const Awaited& line, AwaitedCompletions& what,
                     Question question) {
     if (what.side == Side::Dut) {
-        co_await collect_completions(interpreter, *line.qp, question.wait, line.span);
+        co_await collect_completions(interpreter, *line.qp, question.wait, line.span,
+                                     what.line->queue);
         co_return Met<>{};
     }
     if (question.sleeps()) co_await wait_for_engine(interpreter, deadline_of(interpreter, line));

@@ -72,10 +72,10 @@ Finding overdue(Interpreter& interpreter, const Awaited& line, const AwaitedNoti
 // A `wait` of this length or more fetches completions before it ends.
 inline constexpr wire::Duration kWaitThatLooks = std::chrono::milliseconds(4);
 
-// Fetches the completions of the QP's CQ, waiting at most `wait` for the first. Gives each to its
-// own QP, because QPs may share the queue.
+// Fetches the completions of the QP's CQs, waiting at most `wait` for the first of the `awaited`
+// queue. Gives each to its own QP, because QPs may share a CQ.
 Task<Met<>> collect_completions(Interpreter& interpreter, CaseQp& qp, wire::Duration wait,
-                                Span span);
+                                Span span, engine::Queue awaited = engine::Queue::Send);
 Task<Met<>> collect_events(Interpreter& interpreter, wire::Duration wait, Span span);
 // A device without `query_qp` does not report the state of a QP: lines about it are passed over.
 bool reports_state(const Interpreter& interpreter);

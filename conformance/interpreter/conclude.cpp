@@ -9,6 +9,7 @@
 
 #include "conformance/interpreter/clock.hpp"
 #include "conformance/interpreter/completions.hpp"
+#include "conformance/interpreter/connections.hpp"
 #include "conformance/interpreter/events.hpp"
 #include "conformance/interpreter/expect.hpp"
 #include "conformance/interpreter/honest_peer.hpp"
@@ -425,6 +426,7 @@ Task<Met<>> conclude(Interpreter& interpreter) {
     for (auto& [name, qp] : interpreter.objects().qps)
         co_await all_claimed(interpreter, qp);
     co_await no_event_left(interpreter);
+    co_await no_more_requests(interpreter);
     co_await guards_intact(interpreter);
     co_await ask_for_states(interpreter);
     co_await what_comes_late(interpreter);

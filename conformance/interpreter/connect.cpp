@@ -81,14 +81,19 @@ Task<Met<>> raise_dut(Interpreter& interpreter, CaseQp& qp, engine::QpState last
     co_return Met<>{};
 }
 
-dut::QpCreate creation_of(const script::QpSetup& setup, dut::PdHandle pd, dut::CqHandle cq) {
+struct Queues {
+    dut::CqHandle send;
+    dut::CqHandle recv;
+};
+
+dut::QpCreate creation_of(const script::QpSetup& setup, dut::PdHandle pd, Queues queues) {
     const auto count = [&](std::string_view wanted, std::int64_t otherwise) {
         return static_cast<std::uint32_t>(number_attribute(&setup, wanted, otherwise));
     };
     dut::QpCreate create{.pd = pd,
                          .type = type_of(setup),
-                         .send_cq = cq,
-                         .recv_cq = cq,
+                         .send_cq = queues.send,
+                         .recv_cq = queues.recv,
                          .max_send = count("send_wr", kQueueDepth),
                          .max_recv = count("recv_wr", kQueueDepth)};
     if (setup.attribute("sge") != nullptr) create.max_sge = count("sge", 1);
@@ -102,8 +107,11 @@ Task<Met<>> make_qp(Interpreter& interpreter, const script::QpSetup& setup, std:
     const Environment& environment = interpreter.environment();
     const dut::PdHandle pd =
         co_await domain(interpreter, number_attribute(&setup, "pd", 1), setup.span);
-    const dut::CqHandle cq = co_await queue_of_qp(interpreter, setup);
-    dut::QpCreate create = creation_of(setup, pd, cq);
+    const dut::CqHandle cq = co_await queue_of_qp(interpreter, setup, "cq");
+    dut::CqHandle recv_cq = cq;
+    if (setup.attribute("recv_cq") != nullptr)
+        recv_cq = co_await queue_of_qp(interpreter, setup, "recv_cq");
+    dut::QpCreate create = creation_of(setup, pd, {cq, recv_cq});
     const std::string srq = name_attribute(setup, "srq", "");
     if (!srq.empty()) create.srq = objects.srqs.at(srq);
     dut::Request call = std::move(create);
@@ -122,6 +130,7 @@ Task<Met<>> make_qp(Interpreter& interpreter, const script::QpSetup& setup, std:
               .pd = pd,
               .dut_qp = made.qp,
               .cq = cq,
+              .recv_cq = recv_cq,
               .srq = srq,
               .engine_qp = engine_qp,
               .timeout = timeout_of(setup)};
@@ -239,6 +248,16 @@ Task<Met<>> play_modify(Interpreter& interpreter, CaseQp& qp, const script::Modi
     co_return Met<>{};
 }
 
+void begin_life(Interpreter& interpreter, CaseQp& qp, const QpIdentity& identity) {
+    qp.book = QpBook(identity);
+    qp.entries.clear();
+    qp.heard.clear();
+    qp.next = 0;
+    interpreter.objects().receives_of(qp).clear();
+    qp.in_run = false;
+    qp.gave_up = false;
+}
+
 Task<Met<>> play_reconnect(Interpreter& interpreter, CaseQp& qp, const script::Reconnect& line,
                            Span span) {
     Objects& objects = interpreter.objects();
@@ -265,14 +284,8 @@ Task<Met<>> play_reconnect(Interpreter& interpreter, CaseQp& qp, const script::R
         const std::int64_t psn = co_await number_or(objects, *written, start->value(), qp);
         *start = wire::Psn(static_cast<std::uint32_t>(psn));
     }
-    qp.book = QpBook(identity);
+    begin_life(interpreter, qp, identity); // `all_claimed` has seen to what came
     qp.state = engine::QpState::Reset;
-    qp.entries.clear();
-    qp.heard.clear(); // `all_claimed` has seen to them
-    qp.next = 0;
-    objects.receives_of(qp).clear();
-    qp.in_run = false;
-    qp.gave_up = false;
     co_await interpreter.tester().raise(qp, clock.now());
     co_await raise_dut(interpreter, qp, engine::QpState::Rts);
     clock.line_ended();

@@ -9,6 +9,7 @@ namespace veriroce::interpreter {
 
 class Interpreter;
 struct CaseQp;
+struct QpIdentity;
 
 // Makes protection domains, the queues that QPs have, the QPs and `unused`, and reads the counters
 // that the case names.
@@ -23,5 +24,9 @@ Task<Met<>> play_modify(Interpreter& interpreter, CaseQp& qp, const script::Modi
 // afterwards.
 Task<Met<>> play_reconnect(Interpreter& interpreter, CaseQp& qp, const script::Reconnect& line,
                            Span span);
+
+// A QP that was connected before, or never: from here on it has this identity, and its packets and
+// completions belong to a new life.
+void begin_life(Interpreter& interpreter, CaseQp& qp, const QpIdentity& identity);
 
 } // namespace veriroce::interpreter

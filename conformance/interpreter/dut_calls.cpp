@@ -55,7 +55,7 @@ struct DemandOf {
     }
     template <
         OneOf<dut::QpQuery, dut::Events, dut::CqArm, dut::CqWait, dut::SrqCreate, dut::SrqModify,
-              dut::SrqPost, dut::MwAlloc, dut::MwBind, dut::CongestionGet, dut::CongestionSet>
+              dut::SrqPost, dut::MwAlloc, dut::MwBind, dut::CongestionGet, dut::CongestionSet, dut::CmListen>
             OfGroup>
     bool operator()(const OfGroup& /*request*/) const {
         return true;
@@ -63,7 +63,8 @@ struct DemandOf {
     template <OneOf<dut::Hello, dut::PdCreate, dut::PdDestroy, dut::CqCreate, dut::CqDestroy,
                     dut::MrRead, dut::MrWrite, dut::MrFill, dut::MrDigest, dut::MrDeregister,
                     dut::QpDestroy, dut::PostRecv, dut::Poll, dut::Counters, dut::Cancel,
-                    dut::Reset, dut::Ping, dut::SrqDestroy, dut::MwDealloc>
+                    dut::Reset, dut::Ping, dut::SrqDestroy, dut::MwDealloc, dut::CmEvents,
+                    dut::CmQpAttributes, dut::CmAccept, dut::CmReject, dut::CmDisconnect>
                   Basic>
     bool operator()(const Basic& /*request*/) const {
         return false;

@@ -53,7 +53,7 @@ bool of_peer(const Difference& difference) {
     return std::ranges::find(kOfPeer, difference.field) != kOfPeer.end();
 }
 
-bool damaged(const Difference& difference) {
+bool is_damaged(const Difference& difference) {
     return difference.field == "icrc";
 }
 
@@ -126,7 +126,7 @@ rules::FindingClass class_of(const Finding& finding) {
         const std::vector<Difference>& all = finding.differences;
         const bool wrong = std::ranges::any_of(all, unaffected) ||
                            (!all.empty() && std::ranges::all_of(all, of_peer));
-        const bool proven = finding.packet && wrong && std::ranges::none_of(all, damaged);
+        const bool proven = finding.packet && wrong && std::ranges::none_of(all, is_damaged);
         return proven ? FindingClass::Contradiction : FindingClass::Absence;
     }
     case FindingKind::Late:

@@ -10,13 +10,13 @@ namespace {
 
 using wire::Field;
 
-constexpr std::size_t kDefaultPayload = 64;
+constexpr std::size_t kUsualPayload = 64;
 
 // The payload of a packet whose line writes none: one PMTU if more packets of the message follow.
 std::size_t honest_payload(const wire::OpcodeInfo& info, wire::Mtu mtu) {
     if (!info.carries_payload()) return 0;
     if (info.operation == wire::Operation::AtomicWrite) return 8;
-    return info.ends_message() ? kDefaultPayload : wire::bytes_of(mtu);
+    return info.ends_message() ? kUsualPayload : wire::bytes_of(mtu);
 }
 
 // The right that a request needs at its target; nothing for packets that name no region.

@@ -65,6 +65,10 @@ class Steps {
     void ask(const dut::MwBind& bind) { asks(bind.qp, fmt::format("bind id={}", bind.id)); }
     void ask(const dut::MrDeregister& /*gone*/) { asks({}, "deregister"); }
     void ask(const dut::CongestionSet& /*set*/) { asks({}, "congestion"); }
+    void ask(const dut::CmListen& /*begins*/) { asks({}, "cm listen"); }
+    void ask(const dut::CmAccept& accept) { asks(accept.qp, "cm accept"); }
+    void ask(const dut::CmReject& /*refuses*/) { asks({}, "cm reject"); }
+    void ask(const dut::CmDisconnect& /*ends*/) { asks({}, "cm disconnect"); }
     template <typename Other>
     void ask(const Other& /*setting_up*/) {}
 
@@ -75,6 +79,10 @@ class Steps {
     void learn(const dut::EventList& list) {
         for (const dut::Event& one : list.events)
             learns(one.qp, event_text(one.type));
+    }
+    void learn(const dut::CmEventList& list) {
+        for (const dut::CmEvent& one : list.events)
+            learns({}, fmt::format("cm {}", wire::name_of(one.type)));
     }
     void learn(const dut::Notified& one) {
         if (one.notified) learns({}, "notified");

@@ -5,6 +5,7 @@
 #include <limits>
 #include <string_view>
 
+#include "conformance/interpreter/attributes.hpp"
 #include "conformance/interpreter/clock.hpp"
 #include "conformance/interpreter/environment.hpp"
 #include "conformance/interpreter/events.hpp"
@@ -57,6 +58,47 @@ std::uint64_t code_of(wire::Mtu mtu) {
     for (std::uint32_t bytes = 256; bytes < wire::bytes_of(mtu); bytes *= 2)
         ++code;
     return code;
+}
+
+// The QP that a REQ is about: the first one that is not connected, or the case's own.
+const CaseQp& qp_to_connect(const Objects& objects) {
+    const auto waits = std::ranges::find_if(objects.qps, [](const auto& one) {
+        return one.second.state == engine::QpState::Reset && !one.second.gsi;
+    });
+    return waits == objects.qps.end() ? objects.qps.begin()->second : waits->second;
+}
+
+// What the tester's end of the QP has, and expects of the DUT's.
+void put_attributes(std::vector<std::byte>& request, const CaseQp& qp,
+                    const Environment& environment) {
+    const auto put = [&](std::string_view name, std::int64_t value) {
+        put_mad_field(request, *script::mad_field(kReqAttribute, name),
+                      static_cast<std::uint64_t>(value));
+    };
+    const dut::QpAttributes rtr = step_to(engine::QpState::Rtr, qp, environment);
+    const dut::QpAttributes rts = step_to(engine::QpState::Rts, qp, environment);
+    put("cm.initdepth", rtr.max_dest_rd_atomic.value_or(1));
+    put("cm.responderres", rts.max_rd_atomic.value_or(1));
+    put("cm.prim_localacktout", rts.timeout.value_or(0));
+    put("cm.retrcount", rts.retry_cnt.value_or(0));
+    put("cm.rnrretrcount", rts.rnr_retry.value_or(0));
+}
+
+// The private data that the IP CM service begins with: versions, a port, and both addresses.
+void put_ip_service(std::vector<std::byte>& request, const CaseQp& gsi,
+                    const Environment& environment) {
+    constexpr std::uint16_t port = 49152;
+    const std::size_t at = script::mad_field(kReqAttribute, "cm.private")->bit / 8;
+    const wire::MutableBytes header = wire::MutableBytes(request).subspan(at);
+    const auto put_address = [&](std::size_t to, const wire::IpAddress& address) {
+        const std::size_t first = address.v4() ? 12 : 0;
+        std::ranges::copy(std::span(address.bytes).subspan(first),
+                          header.subspan(to + first).begin());
+    };
+    header[1] = static_cast<std::byte>(gsi.tester_address.v4() ? 0x40 : 0x60);
+    wire::store_be<2>(header, 2, port);
+    put_address(4, gsi.tester_address);
+    put_address(20, environment.dut_address);
 }
 
 enum class Answer : std::uint8_t { None, Wait, Last };
@@ -138,7 +180,7 @@ std::vector<std::byte> honest_datagram(std::uint16_t attribute, const Objects& o
         put(one.field, one.value);
     put("mad.attributeid", attribute);
     // New in each message, and in each case as long as the tester's QPNs are.
-    const CaseQp& own = objects.qps.begin()->second;
+    const CaseQp& own = qp_to_connect(objects);
     const QpIdentity& identity = own.book.identity();
     const std::uint64_t id =
         std::uint64_t{identity.tester_qpn.value} << 8U | (gsi.entries.size() & 0xFFU);
@@ -154,6 +196,21 @@ std::vector<std::byte> honest_datagram(std::uint16_t attribute, const Objects& o
         put_gid(name, gsi.tester_address);
     for (const std::string_view name : {"cm.prim_remotegid", "cm.alt_remotegid"})
         put_gid(name, environment.dut_address);
+    if (objects.listener && attribute == kReqAttribute) {
+        put("cm.serviceid", objects.listener->service);
+        put_attributes(datagram, own, environment);
+        put_ip_service(datagram, gsi, environment);
+    }
+    if (const auto& replied = objects.cm.replied(); replied && attribute != kReqAttribute) {
+        put("cm.localcommid", objects.cm.asked()->own);
+        put("cm.remotecommid", replied->peer);
+        put("cm.remoteqpneecn", replied->qpn.value);
+        if (attribute == kDrepAttribute) {
+            put("mad.transactionid", objects.cm.disconnects().value_or(0));
+        } else if (attribute != kDreqAttribute) {
+            put("mad.transactionid", objects.cm.asked()->transaction);
+        }
+    }
     return datagram;
 }
 

@@ -165,6 +165,8 @@ bool same_packet(const wire::Packet& a, const wire::Packet& b) {
         bth->mig_req = false;
         bth->fecn = bth->becn = false;
     }
+    // A datagram that is sent again is a new packet.
+    if (a.info().service == wire::Service::Ud) second.psn = first.psn;
 #define VERIROCE_HEADER_EQUAL(type, member, ...) &&a.member == b.member
     return first == second && a.headers == b.headers &&
            std::ranges::equal(a.body, b.body) VERIROCE_EXTENDED_HEADERS(VERIROCE_HEADER_EQUAL);

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "conformance/dut/contract.hpp"
+#include "conformance/interpreter/cm_book.hpp"
 #include "conformance/interpreter/met.hpp"
 #include "conformance/interpreter/qp_book.hpp"
 #include "conformance/script/ast.hpp"
@@ -56,10 +57,12 @@ struct CaseQp {
     wire::IpAddress tester_address; // `to=`
     dut::PdHandle pd;
     dut::QpHandle dut_qp;
-    dut::CqHandle cq;
+    dut::CqHandle cq;      // of its sends, and of its receives unless it has two queues
+    dut::CqHandle recv_cq;
     std::string srq;                                // empty: it has receives of its own
     engine::QpState state = engine::QpState::Reset; // to which this case brought the DUT's
     engine::QpId engine_qp;
+    std::optional<dut::ConnectionHandle> connection; // that the DUT's program accepted for it
     bool gsi = false;       // QP 1, of which the contract knows nothing and has no objects
     bool answering = false; // `tester answers`
     std::uint8_t timeout = 0;
@@ -111,6 +114,12 @@ struct Piece {
 
 struct Objects {
     std::map<std::string, CaseQp> qps; // by their names in the script
+    CmBook cm;                         // of what passed between the QPs 1
+    struct Listener {                  // on the DUT's host
+        std::uint64_t service = 0;
+        std::deque<dut::CmEvent> events; // that no line has claimed
+    };
+    std::optional<Listener> listener;
     std::vector<PastQp> past;
     wire::Qpn unused_qpn;                      // the DUT used it before and no longer has it
     std::map<std::int64_t, dut::PdHandle> pds; // by the script's numbers; 1 is the usual one

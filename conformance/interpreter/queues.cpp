@@ -75,7 +75,9 @@ Task<Met<>> make_queues_of_qps(Interpreter& interpreter) {
     const script::Run& run = interpreter.run();
     const auto cqs = lines_of<script::MakeCq>(run);
     for (const auto& [line, span] : cqs) {
-        if (has_queue(run.qps, "cq", line.name.text)) co_await play_dut(interpreter, line, span);
+        const bool wanted = has_queue(run.qps, "cq", line.name.text) ||
+                            has_queue(run.qps, "recv_cq", line.name.text);
+        if (wanted) co_await play_dut(interpreter, line, span);
     }
     const auto srqs = lines_of<script::MakeSrq>(run);
     for (const auto& [line, span] : srqs) {
@@ -84,9 +86,10 @@ Task<Met<>> make_queues_of_qps(Interpreter& interpreter) {
     co_return Met<>{};
 }
 
-Task<Met<dut::CqHandle>> queue_of_qp(Interpreter& interpreter, const script::QpSetup& setup) {
+Task<Met<dut::CqHandle>> queue_of_qp(Interpreter& interpreter, const script::QpSetup& setup,
+                                     std::string_view kind) {
     auto& cqs = interpreter.objects().cqs;
-    const std::string name = name_attribute(setup, "cq", "");
+    const std::string name = name_attribute(setup, kind, "");
     const auto known = cqs.find(name);
     if (known != cqs.end() && !name.empty()) co_return known->second;
     dut::Request call = dut::CqCreate{.depth = name == "small" ? 1 : 2 * kQueueDepth};

@@ -18,8 +18,9 @@ Task<Met<dut::PdHandle>> domain(Interpreter& interpreter, std::int64_t number, S
 // Plays the `dut cq` and `dut srq` lines whose queue a QP has (`qp cq=NAME`), wherever they are in
 // the script, because the queues must exist before the QPs.
 Task<Met<>> make_queues_of_qps(Interpreter& interpreter);
-// The CQ that a `qp` line names, or the CQ of all QPs that name none.
-Task<Met<dut::CqHandle>> queue_of_qp(Interpreter& interpreter, const script::QpSetup& setup);
+// The CQ that a `qp` line names by `cq` or `recv_cq`, or the CQ of all QPs that name none.
+Task<Met<dut::CqHandle>> queue_of_qp(Interpreter& interpreter, const script::QpSetup& setup,
+                                     std::string_view kind);
 // Arms a limit after the first receives: an empty queue is below every limit, and some devices
 // would report that at once.
 Task<Met<>> arm_limit(Interpreter& interpreter, const std::string& srq, Span span);

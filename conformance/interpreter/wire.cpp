@@ -236,6 +236,7 @@ void Wire::arrive(CaseQp& qp, std::size_t index) {
         entry.remarks.emplace_back(wire::text_of(*entry.refusal));
     else
         take_note(qp, entry);
+    if (qp.gsi && !entry.refusal) objects_.cm.note(Side::Dut, *entry.packet);
     qp.entries.push_back(index);
     qp.heard.push_back(index);
     if (!qp.answering || entry.refusal) return;
@@ -255,6 +256,7 @@ std::size_t Wire::transmit(CaseQp* qp, std::vector<std::byte> frame) {
     }
     entry.psn = qp->book.relative_psn(Side::Tester, *entry.packet);
     qp->book.note(Side::Tester, *entry.packet, now);
+    if (qp->gsi) objects_.cm.note(Side::Tester, *entry.packet);
     qp->entries.push_back(index);
     auto emissions = fault(*qp, entry);
     if (!emissions) {

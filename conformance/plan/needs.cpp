@@ -122,6 +122,7 @@ class NeedsOfCase {
             std::holds_alternative<script::CqQuiet>(line.command))
             add("notify");
         if (std::holds_alternative<script::Congestion>(line.command)) add("congestion");
+        if (std::holds_alternative<script::Connection>(line.command)) add("cm");
         if (const auto* reconnect = std::get_if<script::Reconnect>(&line.command)) {
             add("reset_reuse");
             for (const script::Attribute& one : reconnect->attributes)

@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "conformance/rules/rules.hpp"
+#include "dissector/wire/connection_event.hpp"
 #include "dissector/wire/packet_spec.hpp"
 #include "dissector/wire/syndrome.hpp"
 #include "dissector/wire/verbs.hpp"
@@ -360,6 +361,16 @@ struct Congestion { // dut congestion [np=on|off] [rp=on|off] [interval=T] [dscp
     std::optional<Expr> interval; // ns; between two CNPs
     std::optional<Expr> dscp;     // of CNPs
 };
+// dut cm …: a program on the device's host that listens for connections.
+struct Connection {
+    enum class Step : std::uint8_t { Listen, Accept, Reject, Disconnect, Event };
+    Step step = Step::Listen;
+    std::optional<wire::QpState> state; // of Accept: to which it brings the QP; default RTS
+    std::optional<Expr> responder_resources;
+    std::optional<Expr> initiator_depth;
+    wire::ConnectionEvent event = wire::ConnectionEvent::ConnectRequest;
+    std::optional<Expr> within; // of Event
+};
 struct Modify {
     std::vector<Attribute> attributes;
 };
@@ -405,8 +416,8 @@ struct Counter { // dut counter NAME += N: growth since the case began
 struct Answers {};
 
 struct Command : std::variant<Post, Recv, MakeMr, MakeMw, Dereg, WriteMemory, MakeCq, MakeSrq,
-                              RearmSrq, ArmCq, Congestion, Modify, Reconnect, Done, State,
-                              EventSeen, Notified, CqQuiet, Counter, Answers> {
+                              RearmSrq, ArmCq, Congestion, Connection, Modify, Reconnect, Done,
+                              State, EventSeen, Notified, CqQuiet, Counter, Answers> {
     using variant::variant;
     Command();
     Command(const Command&);

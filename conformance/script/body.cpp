@@ -217,6 +217,9 @@ class RunParser {
         } else {
             result.node = simple(cursor);
             cursor.expect_end();
+            const auto* side = std::get_if<SideCommand>(&result.node);
+            if (side != nullptr && std::holds_alternative<Connection>(side->command))
+                run_.management = true;
         }
         if (in_unordered_ && !waits(result.node)) {
             cursor.fail(line.tokens.front().span,

@@ -73,7 +73,7 @@ class SideLine {
     };
 
     static std::span<const Row> table() {
-        static constexpr std::array<Row, 20> rows{{
+        static constexpr std::array<Row, 21> rows{{
             {"post", both, true, true, &SideLine::post},
             {"recv", both, true, true, &SideLine::recv},
             {"mr", both, true, false, &SideLine::mr},
@@ -85,6 +85,7 @@ class SideLine {
             {"rearm", dut_only, true, false, &SideLine::rearm},
             {"arm", dut_only, false, false, &SideLine::arm},
             {"congestion", dut_only, true, false, &SideLine::congestion},
+            {"cm", dut_only, true, true, &SideLine::connection},
             {"modify", both, true, true, &SideLine::modify},
             {"reconnect", dut_only, false, true, &SideLine::reconnect},
             {"done", both, false, true, &SideLine::done},
@@ -330,6 +331,31 @@ class SideLine {
         if (!congestion.np && !congestion.rp && !congestion.interval && !congestion.dscp)
             cursor_.fail_here("'congestion' needs a setting: np=on");
         return congestion;
+    }
+
+    Command connection() {
+        static constexpr std::array<std::string_view, 5> steps{"listen", "accept", "reject",
+                                                               "disconnect", "event"};
+        Connection connection;
+        const Word step = word_of(cursor_, steps, "step of a connection");
+        const auto found = std::ranges::find(steps, step.text);
+        if (found == steps.end()) return connection;
+        connection.step = static_cast<Connection::Step>(found - steps.begin());
+        if (connection.step == Connection::Step::Event) {
+            connection.event = enum_of<wire::ConnectionEvent>(cursor_, "event of a connection");
+            options({within(connection.within)});
+        } else if (connection.step == Connection::Step::Accept) {
+            constexpr std::int64_t most = 255;
+            options({{"state", Equals, false,
+                      [&] {
+                          static constexpr std::array<std::string_view, 2> words{"RTR", "RTS"};
+                          const Word state = word_of(cursor_, words, "state");
+                          connection.state = wire::enum_by_name<wire::QpState>(state.text);
+                      }},
+                     number("responder_resources", connection.responder_resources, most),
+                     number("initiator_depth", connection.initiator_depth, most)});
+        }
+        return connection;
     }
 
     Command modify() {

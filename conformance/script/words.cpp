@@ -70,6 +70,7 @@ constexpr std::array kAttributeList{
     AttributeRow{"to", AttributeKind::Address, 0, true},
     AttributeRow{"pd", Number, 65'535},
     AttributeRow{"cq", Cq},
+    AttributeRow{"recv_cq", Cq},
     AttributeRow{"srq", Srq},
     AttributeRow{"send_wr", Number, 1'000'000},
     AttributeRow{"recv_wr", Number, 1'000'000},

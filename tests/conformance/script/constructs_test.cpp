@@ -76,7 +76,8 @@ const std::map<std::string, std::string, std::less<>> beginnings{
     {"post", "SEND"},      {"recv", ""},      {"mr", "x"},    {"mw", "x"},
     {"cq", "x"},           {"srq", "x"},      {"rearm", "s"}, {"arm", "c"},
     {"reconnect", ""},     {"done", "send"},  {"modify", ""}, {"state", "RTS"},
-    {"event", "QP_FATAL"}, {"notified", "c"}, {"quiet", "c"}, {"congestion", ""}};
+    {"event", "QP_FATAL"}, {"notified", "c"}, {"quiet", "c"}, {"congestion", ""},
+    {"cm", "accept"}};
 const WordSet without_options{"dereg", "write", "counter", "answers", "refuses"};
 
 std::vector<Place> places() {
