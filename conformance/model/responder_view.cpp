@@ -12,7 +12,7 @@ namespace veriroce::model {
 namespace {
 
 constexpr std::uint64_t kLongestMessage = std::uint64_t{1} << 31; // LEN-05
-constexpr std::uint64_t kMostComparedRead = std::uint64_t{1} << 20;
+constexpr std::uint64_t kMostComparedRead = std::uint64_t{1} << 22;
 constexpr std::size_t kMostReads = 256;
 
 std::array<std::byte, kAtomicBytes> little_endian(std::uint64_t value) {
