@@ -267,6 +267,7 @@ void Sketch::choose_rare_features(std::uint64_t seed) {
     depth_seed_ = rare.next();
     features_.moments = rare.one_in(2);
     moments_ = sim::Random(rare.next());
+    features_.apart = rare.one_in(3) && !features_.notices;
 }
 
 std::uint32_t Sketch::some_mtu() {
@@ -355,6 +356,7 @@ void Sketch::choose_rights(Qp& qp) {
     if (features_.pieces && reach_.inline_data) text += fmt::format("inline={} ", kInlineBytes);
     if (qp.notices) text += fmt::format("cq={} ", queue_of(qp));
     if (features_.together) text += "cq=all ";
+    if (features_.apart) text += "recv_cq=apart ";
     qp.all_signaled = features_.all_signaled && qp.talk == Talk::DutAsks;
     if (qp.all_signaled) text += "signal_all=1 ";
     if (features_.addresses && random().one_in(2)) text += "to=x ";
@@ -619,6 +621,7 @@ std::string Sketch::region_lines() const {
     const int shared_depth = features_.small_queues ? 12 : 128;
     if (shared) text += fmt::format("dut    srq q depth={}{}\n", shared_depth, shared_limit_);
     if (features_.together) text += "dut    cq all depth=2048\n";
+    if (features_.apart) text += "dut    cq apart depth=2048\n";
     for (const Qp& qp : qps_) {
         if (qp.notices) text += fmt::format("dut    cq {} depth=512\n", queue_of(qp));
     }

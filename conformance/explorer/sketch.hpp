@@ -76,6 +76,7 @@ struct Features {
     bool borders = false;      // regions lie across 4 GiB borders, or all at one address
     bool small_queues = false; // places of the queues come round
     bool moments = false;      // the tester acts while the device sends
+    bool apart = false;        // receives complete into a queue of their own
 };
 
 // Who asks on a QP.
