@@ -3,67 +3,12 @@
 #include <algorithm>
 
 #include "conformance/mutants/groups.hpp"
-#include "conformance/mutants/packets.hpp"
-#include "dissector/wire/management.hpp"
-#include "transport/engine/management_host.hpp"
+#include "conformance/mutants/management_filters.hpp"
 
 namespace veriroce::mutants::of_cm {
 namespace {
 
-// In a datagram, and in the packet that carries it.
-constexpr std::size_t kTransactionAt = 8;
-constexpr std::size_t kAttributeAt = 16;
-constexpr std::size_t kLocalIdAt = 24;
-constexpr std::size_t kRemoteIdAt = 28;
-constexpr std::size_t kRejReasonAt = 34;
-constexpr std::size_t kHeaderBytes = wire::Bth::kSize + wire::Deth::kSize;
-constexpr std::uint16_t kReq = 0x10;
-constexpr std::uint16_t kRej = 0x12;
-constexpr std::uint16_t kRep = 0x13;
-constexpr std::uint16_t kDreq = 0x15;
-constexpr std::uint16_t kDrep = 0x16;
-constexpr std::uint16_t kSidrReq = 0x17;
-constexpr std::uint16_t kSidrRep = 0x18;
-constexpr std::uint16_t kLap = 0x19;
-constexpr std::uint16_t kApr = 0x1A;
-
-bool is_for_qp1(wire::Bytes bytes) {
-    const auto packet = wire::decode_packet(bytes);
-    return packet && packet->info().service == wire::Service::Ud &&
-           packet->bth.dest_qp == wire::kGsiQpn;
-}
-
-// The datagram in a packet to QP 1; empty if there is no whole one.
-wire::MutableBytes datagram_in(engine::OwnedDatagram& packet) {
-    if (packet.bytes.size() < kHeaderBytes + wire::kMadBytes || !is_for_qp1(packet.bytes))
-        return {};
-    return wire::MutableBytes(packet.bytes).subspan(kHeaderBytes, wire::kMadBytes);
-}
-
-std::uint16_t attribute_of(wire::Bytes datagram) {
-    return wire::load_u16(datagram, kAttributeAt);
-}
-
-template <void (*Edit)(wire::MutableBytes)>
-class EditsSentMessage final : public engine::SurfaceFilter {
-  public:
-    void outbound(engine::OwnedDatagram datagram, wire::Instant /*now*/,
-                  std::vector<engine::OwnedDatagram>& out) override {
-        if (const auto message = datagram_in(datagram); !message.empty()) Edit(message);
-        out.push_back(std::move(datagram));
-    }
-};
-
-template <void (*Edit)(wire::MutableBytes)>
-class EditsHeardMessage final : public engine::SurfaceFilter {
-  public:
-    void inbound(engine::OwnedDatagram datagram, wire::Instant /*now*/,
-                 std::vector<engine::OwnedDatagram>& in,
-                 std::vector<engine::OwnedDatagram>& /*answers*/) override {
-        if (const auto message = datagram_in(datagram); !message.empty()) Edit(message);
-        in.push_back(std::move(datagram));
-    }
-};
+using namespace of_qp1;
 
 // --- in what is sent
 
@@ -412,13 +357,6 @@ constexpr std::array kMutants{
 };
 
 // --- what a host may do as well
-
-template <std::uint16_t Attribute>
-bool carries(const engine::OwnedDatagram& datagram) {
-    if (datagram.bytes.size() < kHeaderBytes + wire::kMadBytes || !is_for_qp1(datagram.bytes))
-        return false;
-    return attribute_of(wire::Bytes(datagram.bytes).subspan(kHeaderBytes)) == Attribute;
-}
 
 // Serves a message as a REQ and gives another reason, where Unusual says so.
 template <bool (*Unusual)(wire::MutableBytes), std::uint16_t Reason>

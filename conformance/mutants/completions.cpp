@@ -42,6 +42,36 @@ class HidesEverySecondSuccess final : public engine::SurfaceFilter {
     std::uint64_t successes_ = 0;
 };
 
+bool is_flushed_receive(const engine::Completion& one) {
+    return one.queue == engine::Queue::Receive && one.status == engine::WcStatus::WrFlushErr;
+}
+bool is_receive_with_immediate(const engine::Completion& one) {
+    return one.queue == engine::Queue::Receive && one.imm;
+}
+bool has_data_of_the_peer(const engine::Completion& one) {
+    const bool answered = one.opcode == engine::WcOpcode::RdmaRead ||
+                          one.opcode == engine::WcOpcode::CompSwap ||
+                          one.opcode == engine::WcOpcode::FetchAdd;
+    return one.queue == engine::Queue::Send && one.status == engine::WcStatus::Success && answered;
+}
+
+// These come with the next completion of the other queue, out of its CQ.
+template <bool (*Held)(const engine::Completion&)>
+class CompletesIntoTheOtherQueue final : public engine::SurfaceFilter {
+  public:
+    void completions(const engine::Completion& one,
+                     std::vector<engine::Completion>& seen) override {
+        if (Held(one)) return held_.push_back(one);
+        seen.push_back(one);
+        if (held_.empty() || held_.front().queue == one.queue) return;
+        seen.insert(seen.end(), held_.begin(), held_.end());
+        held_.clear();
+    }
+
+  private:
+    std::vector<engine::Completion> held_;
+};
+
 template <wire::EventType kHidden>
 class HidesEvents final : public engine::SurfaceFilter {
   public:
@@ -82,6 +112,21 @@ constexpr std::array kMutants{
            .description = "Every second successful completion is not reported.",
            .cases = "req/all-signaled req/every-credit-code rnr/shared-limit-refused",
            .make_filter = make<HidesEverySecondSuccess>},
+    Mutant{.name = "flushed_receives_in_the_send_queue",
+           .rule = "STA-07",
+           .description = "Flushed receives complete into the CQ of the QP's sends.",
+           .cases = "sta/failed-in-each-queue sta/flushed-into-each-queue",
+           .make_filter = make<CompletesIntoTheOtherQueue<is_flushed_receive>>},
+    Mutant{.name = "immediates_in_the_send_queue",
+           .rule = "N-21",
+           .description = "Receives with immediate data complete into the CQ of the QP's sends.",
+           .cases = "n/queue-of-each-receive",
+           .make_filter = make<CompletesIntoTheOtherQueue<is_receive_with_immediate>>},
+    Mutant{.name = "reads_in_the_receive_queue",
+           .rule = "N-20",
+           .description = "READs and atomics complete into the CQ of the QP's receives.",
+           .cases = "n/queue-of-each-request",
+           .make_filter = make<CompletesIntoTheOtherQueue<has_data_of_the_peer>>},
     Mutant{.name = "establishment_not_told",
            .rule = "STA-04",
            .description = "COMM_EST is not raised.",

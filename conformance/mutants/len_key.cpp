@@ -89,6 +89,53 @@ class ForeignInvalidateCloses final : public QpFilter<Nothing> {
     std::set<wire::Rkey> closed_;
 };
 
+// A device that takes keys of windows for invalid too early.
+class LosesWindows : public engine::SurfaceFilter {
+  public:
+    void posting_send(wire::Qpn /*qpn*/, engine::SendRequest& request) override {
+        if (request.opcode != engine::WrOpcode::BindMw) return;
+        bound_.insert(request.rkey);
+        lost_.erase(request.rkey);
+    }
+    void inbound(engine::OwnedDatagram datagram, wire::Instant /*now*/,
+                 std::vector<engine::OwnedDatagram>& in,
+                 std::vector<engine::OwnedDatagram>& /*answers*/) override {
+        auto packet = wire::decode_packet(datagram.bytes);
+        if (packet) look_at(*packet);
+        const bool names_key = packet && packet->headers.has(wire::Header::Reth);
+        if (names_key && lost_.contains(packet->reth.rkey)) {
+            packet->reth.rkey = {};
+            datagram.bytes = bytes_of(*packet);
+        }
+        in.push_back(std::move(datagram));
+    }
+
+  protected:
+    virtual void look_at(const wire::Packet& /*packet*/) {}
+
+    std::set<wire::Rkey> bound_;
+    std::set<wire::Rkey> lost_;
+};
+
+// KEY-09: RESET of any QP walks over all windows.
+class LosesWindowsWithAnyQp final : public LosesWindows {
+  public:
+    void modifying(wire::Qpn /*qpn*/, engine::QpAttributes& attributes) override {
+        if (attributes.state == engine::QpState::Reset) lost_ = bound_;
+    }
+};
+
+// RSP-10: a SEND with Invalidate that comes again is carried out again.
+class InvalidatesAgain final : public LosesWindows {
+    void look_at(const wire::Packet& packet) override {
+        if (!packet.info().invalidates()) return;
+        const bool first = seen_.insert({packet.bth.dest_qp, packet.bth.psn.value()}).second;
+        if (!first) lost_.insert(packet.ieth.rkey);
+    }
+
+    std::set<std::pair<wire::Qpn, std::uint32_t>> seen_;
+};
+
 constexpr std::array kMutants{
     Mutant{.name = "short_middle_accepted",
            .rule = "LEN-01",
@@ -156,6 +203,17 @@ constexpr std::array kMutants{
            .description = "A READ of zero bytes is answered on a QP that allows no READs.",
            .cases = "key/qp-rights-of-empty-requests",
            .checks = engine::kStandardChecks.with(RequestCheck::Rights, rights_of_bytes_alone)},
+    Mutant{.name = "windows_lost_with_any_qp",
+           .rule = "KEY-09",
+           .level = "SHOULD",
+           .description = "RESET of a QP takes the windows of all QPs.",
+           .cases = "key/window-while-another-qp-is-reset",
+           .make_filter = make<LosesWindowsWithAnyQp>},
+    Mutant{.name = "duplicate_invalidates_again",
+           .rule = "RSP-10",
+           .description = "A SEND with Invalidate that comes again takes its key again.",
+           .cases = "rsp/duplicate-invalidate-of-a-key-bound-again",
+           .make_filter = make<InvalidatesAgain>},
 };
 
 } // namespace

@@ -1,0 +1,308 @@
+// Defects of connection management while a program listens: in the REQ as it is read, in the REP,
+// and in what ends a connection; and what it may do otherwise than the engine's.
+#include <algorithm>
+#include <optional>
+#include <vector>
+
+#include "conformance/mutants/groups.hpp"
+#include "conformance/mutants/management_filters.hpp"
+
+namespace veriroce::mutants::of_connections {
+namespace {
+
+using namespace of_qp1;
+
+constexpr std::uint16_t kMra = 0x11;
+constexpr std::uint16_t kRtu = 0x14;
+constexpr std::size_t kReqResponderResourcesAt = 59;
+constexpr std::size_t kReqPsnAt = 68;
+constexpr std::size_t kReqMtuAt = 74;
+constexpr std::size_t kRepQpnAt = 36;
+constexpr std::size_t kRepPsnAt = 44;
+constexpr std::size_t kRepInitiatorDepthAt = 49;
+constexpr std::size_t kRejMessageAt = 32;
+constexpr std::size_t kDreqQpnAt = 32;
+
+// --- the REQ as it is read
+
+void psn_read_too_high(wire::MutableBytes message) {
+    if (attribute_of(message) != kReq) return;
+    const std::uint32_t psn = wire::load_u24(message, kReqPsnAt);
+    wire::store_be<3>(message, kReqPsnAt, (psn + 1) & wire::kMask24);
+}
+void qpn_read_without_its_top(wire::MutableBytes message) {
+    constexpr std::size_t qpn_at = 56;
+    if (attribute_of(message) == kReq) message[qpn_at + 1] = std::byte{0};
+}
+void always_1024(wire::MutableBytes message) {
+    constexpr std::byte rest{0x0F};
+    constexpr std::byte code{0x30};
+    if (attribute_of(message) == kReq) message[kReqMtuAt] = (message[kReqMtuAt] & rest) | code;
+}
+void resources_exchanged(wire::MutableBytes message) {
+    constexpr std::size_t initiator_depth_at = 63;
+    if (attribute_of(message) == kReq)
+        std::swap(message[kReqResponderResourcesAt], message[initiator_depth_at]);
+}
+
+// CM-05: each REQ is a new one.
+class EachRequestIsNew final : public engine::SurfaceFilter {
+  public:
+    void inbound(engine::OwnedDatagram datagram, wire::Instant /*now*/,
+                 std::vector<engine::OwnedDatagram>& in,
+                 std::vector<engine::OwnedDatagram>& /*answers*/) override {
+        const auto message = datagram_in(datagram);
+        if (!message.empty() && attribute_of(message) == kReq) {
+            const std::uint64_t transaction = wire::load_u64(message, kTransactionAt);
+            const bool again = std::ranges::find(seen_, transaction) != seen_.end();
+            seen_.push_back(transaction);
+            if (again) message[kTransactionAt] ^= static_cast<std::byte>(seen_.size());
+        }
+        in.push_back(std::move(datagram));
+    }
+
+  private:
+    std::vector<std::uint64_t> seen_;
+};
+
+// --- the REP
+
+void psn_told_too_low(wire::MutableBytes message) {
+    if (attribute_of(message) != kRep) return;
+    const std::uint32_t psn = wire::load_u24(message, kRepPsnAt);
+    wire::store_be<3>(message, kRepPsnAt, (psn - 1) & wire::kMask24);
+}
+void another_qpn_told(wire::MutableBytes message) {
+    if (attribute_of(message) == kRep) message[kRepQpnAt + 2] ^= std::byte{1};
+}
+void depth_of_16_told(wire::MutableBytes message) {
+    if (attribute_of(message) == kRep) message[kRepInitiatorDepthAt] = std::byte{16};
+}
+void rejected_as_unknown(wire::MutableBytes message) {
+    constexpr std::uint16_t unknown_service = 8;
+    if (attribute_of(message) == kRej) wire::store_be<2>(message, kRejReasonAt, unknown_service);
+}
+
+// What leaves a second time, the same message, does not leave.
+template <std::uint16_t Attribute>
+class LeavesOnce final : public engine::SurfaceFilter {
+  public:
+    void outbound(engine::OwnedDatagram datagram, wire::Instant /*now*/,
+                  std::vector<engine::OwnedDatagram>& out) override {
+        const auto message = datagram_in(datagram);
+        if (!message.empty() && attribute_of(message) == Attribute) {
+            const std::uint64_t transaction = wire::load_u64(message, kTransactionAt);
+            if (latest_ == transaction) return;
+            latest_ = transaction;
+        }
+        out.push_back(std::move(datagram));
+    }
+
+  private:
+    std::optional<std::uint64_t> latest_;
+};
+
+// CM-01: a REP that comes again names another PSN.
+class NewPsnInEachReply final : public engine::SurfaceFilter {
+  public:
+    void outbound(engine::OwnedDatagram datagram, wire::Instant /*now*/,
+                  std::vector<engine::OwnedDatagram>& out) override {
+        const auto message = datagram_in(datagram);
+        if (!message.empty() && attribute_of(message) == kRep) {
+            const std::uint64_t transaction = wire::load_u64(message, kTransactionAt);
+            if (latest_ == transaction) message[kRepPsnAt + 2] ^= std::byte{1};
+            latest_ = transaction;
+        }
+        out.push_back(std::move(datagram));
+    }
+
+  private:
+    std::optional<std::uint64_t> latest_;
+};
+
+// --- the end
+
+template <std::uint16_t Attribute>
+class NeverLeaves final : public engine::SurfaceFilter {
+  public:
+    void outbound(engine::OwnedDatagram datagram, wire::Instant /*now*/,
+                  std::vector<engine::OwnedDatagram>& out) override {
+        const auto message = datagram_in(datagram);
+        if (!message.empty() && attribute_of(message) == Attribute) return;
+        out.push_back(std::move(datagram));
+    }
+};
+
+// CM-09: a DREQ is obeyed whatever QP it names.
+class AnyQpEnds final : public engine::SurfaceFilter {
+  public:
+    void inbound(engine::OwnedDatagram datagram, wire::Instant /*now*/,
+                 std::vector<engine::OwnedDatagram>& in,
+                 std::vector<engine::OwnedDatagram>& /*answers*/) override {
+        const auto message = datagram_in(datagram);
+        if (!message.empty() && attribute_of(message) == kDreq)
+            wire::store_be<3>(message, kDreqQpnAt, qpn_.value);
+        in.push_back(std::move(datagram));
+    }
+    void outbound(engine::OwnedDatagram datagram, wire::Instant /*now*/,
+                  std::vector<engine::OwnedDatagram>& out) override {
+        const auto message = datagram_in(datagram);
+        if (!message.empty() && attribute_of(message) == kRep)
+            qpn_ = {wire::load_u24(message, kRepQpnAt)};
+        out.push_back(std::move(datagram));
+    }
+
+  private:
+    wire::Qpn qpn_; // of the latest REP
+};
+
+void another_connection_ended(wire::MutableBytes message) {
+    if (attribute_of(message) == kDreq) message[kRemoteIdAt + 3] ^= std::byte{1};
+}
+
+constexpr std::array kMutants{
+    Mutant{.name = "start_psn_of_the_request_read_too_high",
+           .rule = "CM-02",
+           .description = "A QP begins to send at the PSN after that of the REQ.",
+           .cases = "cm/accept cm/resources",
+           .make_filter = make<EditsHeardMessage<psn_read_too_high>>},
+    Mutant{.name = "qpn_of_the_request_without_its_top",
+           .rule = "CM-02",
+           .description = "Of the QPN in a REQ the middle byte is read as 0.",
+           .cases = "cm/accept cm/resources",
+           .make_filter = make<EditsHeardMessage<qpn_read_without_its_top>>},
+    Mutant{.name = "path_mtu_of_the_request_ignored",
+           .rule = "CM-02",
+           .description = "The path MTU is 1024, whatever the REQ asks for.",
+           .cases = "cm/accept",
+           .make_filter = make<EditsHeardMessage<always_1024>>},
+    Mutant{.name = "resources_of_the_request_exchanged",
+           .rule = "CM-03",
+           .description = "The initiator depth of a REQ is taken for its responder resources.",
+           .cases = "cm/resources",
+           .make_filter = make<EditsHeardMessage<resources_exchanged>>},
+    Mutant{.name = "each_request_is_a_new_connection",
+           .rule = "CM-05",
+           .description = "A REQ that comes again asks the program once more.",
+           .cases = "cm/request-again",
+           .make_filter = make<EachRequestIsNew>},
+    Mutant{.name = "start_psn_of_the_reply_too_low",
+           .rule = "CM-02",
+           .description = "A REP names the PSN before the one that its QP waits for.",
+           .cases = "cm/accept cm/fewer-resources",
+           .make_filter = make<EditsSentMessage<psn_told_too_low>>},
+    Mutant{.name = "reply_names_another_qp",
+           .rule = "CM-02",
+           .description = "A REP names a neighbouring QPN.",
+           .cases = "cm/accept cm/fewer-resources",
+           .make_filter = make<EditsSentMessage<another_qpn_told>>},
+    Mutant{.name = "reply_with_the_greatest_depth",
+           .rule = "CM-03",
+           .description = "The initiator depth of a REP is 16, whatever the REQ allows.",
+           .cases = "cm/fewer-resources cm/resources",
+           .make_filter = make<EditsSentMessage<depth_of_16_told>>},
+    Mutant{.name = "reply_leaves_once",
+           .rule = "CM-01",
+           .description = "A REP that no RTU follows does not leave again.",
+           .cases = "cm/reply-without-rtu",
+           .make_filter = make<LeavesOnce<kRep>>},
+    Mutant{.name = "repeated_reply_names_another_psn",
+           .rule = "CM-05",
+           .description = "A REP that leaves again names another PSN.",
+           .cases = "cm/reply-without-rtu",
+           .make_filter = make<NewPsnInEachReply>},
+    Mutant{.name = "ready_to_use_ignored",
+           .rule = "CM-01",
+           .description = "An RTU changes nothing: the REP goes on leaving.",
+           .cases = "cm/accept",
+           .make_filter = make<DropsInbound<carries<kRtu>>>},
+    Mutant{.name = "mra_ignored",
+           .rule = "CM-10",
+           .level = "SHOULD",
+           .description = "An MRA makes no REP wait.",
+           .cases = "cm/mra-before-rtu",
+           .make_filter = make<DropsInbound<carries<kMra>>>},
+    Mutant{.name = "each_reject_says_unknown_service",
+           .rule = "CM-07",
+           .level = "SHOULD",
+           .description = "Each REJ has reason 8, whatever the reason is.",
+           .cases = "cm/peer-forgot cm/refused-by-the-program",
+           .make_filter = make<EditsSentMessage<rejected_as_unknown>>},
+    Mutant{.name = "end_of_a_connection_unanswered",
+           .rule = "CM-09",
+           .description = "A DREQ gets no DREP.",
+           .cases = "cm/ended-by-the-peer",
+           .make_filter = make<NeverLeaves<kDrep>>},
+    Mutant{.name = "end_of_any_qp_obeyed",
+           .rule = "CM-09",
+           .description = "A DREQ ends the connection even if it names another QP.",
+           .cases = "cm/end-of-another-qp",
+           .make_filter = make<AnyQpEnds>},
+    Mutant{.name = "disconnect_request_leaves_once",
+           .rule = "CM-01",
+           .description = "A DREQ without a DREP does not leave again.",
+           .cases = "cm/ended-by-the-program",
+           .make_filter = make<LeavesOnce<kDreq>>},
+    Mutant{.name = "disconnect_request_names_another_connection",
+           .rule = "CM-09",
+           .description = "A DREQ names a connection that the peer does not have.",
+           .cases = "cm/ended-by-the-program",
+           .make_filter = make<EditsSentMessage<another_connection_ended>>},
+};
+
+// --- what it may do as well
+
+class RepeatedRequestsUnanswered final : public engine::SurfaceFilter {
+  public:
+    void inbound(engine::OwnedDatagram datagram, wire::Instant /*now*/,
+                 std::vector<engine::OwnedDatagram>& in,
+                 std::vector<engine::OwnedDatagram>& /*answers*/) override {
+        const auto message = datagram_in(datagram);
+        if (!message.empty() && attribute_of(message) == kReq) {
+            if (std::ranges::equal(latest_, message)) return;
+            latest_.assign(message.begin(), message.end());
+        }
+        in.push_back(std::move(datagram));
+    }
+
+  private:
+    std::vector<std::byte> latest_;
+};
+
+// N-34: a peer that does not answer hears no REJ.
+class GivesUpInSilence final : public engine::SurfaceFilter {
+  public:
+    void outbound(engine::OwnedDatagram datagram, wire::Instant /*now*/,
+                  std::vector<engine::OwnedDatagram>& out) override {
+        const auto message = datagram_in(datagram);
+        const bool of_reply = !message.empty() && attribute_of(message) == kRej &&
+                              message[kRejMessageAt] != std::byte{0};
+        if (!of_reply) out.push_back(std::move(datagram));
+    }
+};
+
+constexpr std::array kOddities{
+    Mutant{.name = "repeated_requests_unanswered",
+           .rule = "CM-05",
+           .description = "A REQ that comes again gets no answer.",
+           .make_filter = make<RepeatedRequestsUnanswered>},
+    Mutant{.name = "gives_up_in_silence",
+           .rule = "N-34",
+           .description = "A connection for which no RTU comes ends without a REJ.",
+           .make_filter = make<GivesUpInSilence>},
+};
+
+} // namespace
+} // namespace veriroce::mutants::of_connections
+
+namespace veriroce::mutants {
+
+std::span<const Mutant> connections() {
+    return of_connections::kMutants;
+}
+
+std::span<const Mutant> lawful_connections() {
+    return of_connections::kOddities;
+}
+
+} // namespace veriroce::mutants

@@ -1,0 +1,76 @@
+// Filters on the messages of connection management that pass QP 1. Inside the room only.
+//
+// Source: rules N-30, CM-01, CM-06, CM-09.
+#pragma once
+
+#include <algorithm>
+
+#include "conformance/mutants/packets.hpp"
+#include "dissector/wire/management.hpp"
+#include "transport/engine/surface_filter.hpp"
+
+namespace veriroce::mutants::of_qp1 {
+
+// In a datagram, and in the packet that carries it.
+inline constexpr std::size_t kTransactionAt = 8;
+inline constexpr std::size_t kAttributeAt = 16;
+inline constexpr std::size_t kLocalIdAt = 24;
+inline constexpr std::size_t kRemoteIdAt = 28;
+inline constexpr std::size_t kRejReasonAt = 34;
+inline constexpr std::size_t kHeaderBytes = wire::Bth::kSize + wire::Deth::kSize;
+inline constexpr std::uint16_t kReq = 0x10;
+inline constexpr std::uint16_t kRej = 0x12;
+inline constexpr std::uint16_t kRep = 0x13;
+inline constexpr std::uint16_t kDreq = 0x15;
+inline constexpr std::uint16_t kDrep = 0x16;
+inline constexpr std::uint16_t kSidrReq = 0x17;
+inline constexpr std::uint16_t kSidrRep = 0x18;
+inline constexpr std::uint16_t kLap = 0x19;
+inline constexpr std::uint16_t kApr = 0x1A;
+
+inline bool is_for_qp1(wire::Bytes bytes) {
+    const auto packet = wire::decode_packet(bytes);
+    return packet && packet->info().service == wire::Service::Ud &&
+           packet->bth.dest_qp == wire::kGsiQpn;
+}
+
+// The datagram in a packet to QP 1; empty if there is no whole one.
+inline wire::MutableBytes datagram_in(engine::OwnedDatagram& packet) {
+    if (packet.bytes.size() < kHeaderBytes + wire::kMadBytes || !is_for_qp1(packet.bytes))
+        return {};
+    return wire::MutableBytes(packet.bytes).subspan(kHeaderBytes, wire::kMadBytes);
+}
+
+inline std::uint16_t attribute_of(wire::Bytes datagram) {
+    return wire::load_u16(datagram, kAttributeAt);
+}
+
+template <void (*Edit)(wire::MutableBytes)>
+class EditsSentMessage final : public engine::SurfaceFilter {
+  public:
+    void outbound(engine::OwnedDatagram datagram, wire::Instant /*now*/,
+                  std::vector<engine::OwnedDatagram>& out) override {
+        if (const auto message = datagram_in(datagram); !message.empty()) Edit(message);
+        out.push_back(std::move(datagram));
+    }
+};
+
+template <void (*Edit)(wire::MutableBytes)>
+class EditsHeardMessage final : public engine::SurfaceFilter {
+  public:
+    void inbound(engine::OwnedDatagram datagram, wire::Instant /*now*/,
+                 std::vector<engine::OwnedDatagram>& in,
+                 std::vector<engine::OwnedDatagram>& /*answers*/) override {
+        if (const auto message = datagram_in(datagram); !message.empty()) Edit(message);
+        in.push_back(std::move(datagram));
+    }
+};
+
+template <std::uint16_t Attribute>
+bool carries(const engine::OwnedDatagram& datagram) {
+    if (datagram.bytes.size() < kHeaderBytes + wire::kMadBytes || !is_for_qp1(datagram.bytes))
+        return false;
+    return attribute_of(wire::Bytes(datagram.bytes).subspan(kHeaderBytes)) == Attribute;
+}
+
+} // namespace veriroce::mutants::of_qp1
