@@ -53,10 +53,10 @@ struct DemandOf {
             return !usual || one.flags.inline_data || one.sge.size() > 1;
         });
     }
-    template <
-        OneOf<dut::QpQuery, dut::Events, dut::CqArm, dut::CqWait, dut::SrqCreate, dut::SrqModify,
-              dut::SrqPost, dut::MwAlloc, dut::MwBind, dut::CongestionGet, dut::CongestionSet, dut::CmListen>
-            OfGroup>
+    template <OneOf<dut::QpQuery, dut::Events, dut::CqArm, dut::CqWait, dut::SrqCreate,
+                    dut::SrqModify, dut::SrqPost, dut::MwAlloc, dut::MwBind, dut::CongestionGet,
+                    dut::CongestionSet, dut::CmListen>
+                  OfGroup>
     bool operator()(const OfGroup& /*request*/) const {
         return true;
     }

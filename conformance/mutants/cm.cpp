@@ -1,6 +1,7 @@
 // Defects at QP 1: in the messages of connection management, and in what it takes for one; and what
 // a host without listeners may do otherwise than the engine's.
 #include <algorithm>
+#include <set>
 
 #include "conformance/mutants/groups.hpp"
 #include "conformance/mutants/management_filters.hpp"
@@ -392,11 +393,34 @@ bool mend_stray_reply(wire::MutableBytes message) {
     return reply;
 }
 
+// A connection is known by the number that a REP gave it.
+class UnknownEndsInSilence final : public engine::SurfaceFilter {
+  public:
+    void inbound(engine::OwnedDatagram datagram, wire::Instant /*now*/,
+                 std::vector<engine::OwnedDatagram>& in,
+                 std::vector<engine::OwnedDatagram>& /*answers*/) override {
+        const auto message = datagram_in(datagram);
+        const bool ends = !message.empty() && attribute_of(message) == kDreq;
+        if (ends && !known_.contains(wire::load_u32(message, kRemoteIdAt))) return;
+        in.push_back(std::move(datagram));
+    }
+    void outbound(engine::OwnedDatagram datagram, wire::Instant /*now*/,
+                  std::vector<engine::OwnedDatagram>& out) override {
+        const auto message = datagram_in(datagram);
+        if (!message.empty() && attribute_of(message) == kRep)
+            known_.insert(wire::load_u32(message, kLocalIdAt));
+        out.push_back(std::move(datagram));
+    }
+
+  private:
+    std::set<std::uint32_t> known_;
+};
+
 constexpr std::array kOddities{
     Mutant{.name = "unknown_connections_end_in_silence",
            .rule = "CM-09",
            .description = "A DREQ for an unknown connection gets no answer.",
-           .make_filter = make<DropsInbound<carries<kDreq>>>},
+           .make_filter = make<UnknownEndsInSilence>},
     Mutant{.name = "datagram_services_unanswered",
            .rule = "N-30",
            .description = "A SIDR_REQ gets no answer.",
