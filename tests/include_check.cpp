@@ -33,7 +33,7 @@ constexpr std::array libraries{
     Library{"libibverbs", "infiniband/"},
     Library{"libxdp", "xdp/"},
     Library{"libbpf", "bpf/"},
-    Library{"librdmacm", "rdma/rdma_"},
+    Library{"librdmacm", "rdma/rdma_cma"},
     Library{"yaml-cpp", "yaml-cpp/"},
     Library{"CLI11", "CLI/"},
     Library{"MPI", "mpi.h"},

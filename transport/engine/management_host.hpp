@@ -4,12 +4,12 @@
 //   ManagementHost host(engine, now);       before the first datagram to QP 1
 //   engine.handle(datagram, now); host.serve(now); engine.poll_transmit(now) ...
 //
-// Source: rules N-30, N-31; connection_manager.hpp.
+// Source: rules N-30, N-31; connections.hpp.
 #pragma once
 
 #include <vector>
 
-#include "transport/engine/connection_manager.hpp"
+#include "transport/engine/connections.hpp"
 #include "transport/engine/engine.hpp"
 
 namespace veriroce::engine {
@@ -22,7 +22,7 @@ class ManagementHost {
     ManagementHost& operator=(const ManagementHost&) = delete;
 
     // What its programs ask for; call serve() afterwards.
-    [[nodiscard]] ConnectionManager& connections() { return connections_; }
+    [[nodiscard]] Connections& connections() { return connections_; }
 
     // Takes what has come, and posts what is to be sent. Whether the engine has more to send.
     bool serve(wire::Instant now);
@@ -39,7 +39,7 @@ class ManagementHost {
     bool send(wire::Instant now);
 
     Engine& engine_;
-    ConnectionManager connections_;
+    Connections connections_;
     CqId send_cq_;
     CqId receive_cq_;
     QpId qp_;

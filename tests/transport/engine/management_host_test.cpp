@@ -1,4 +1,4 @@
-// QP 1 of a host: datagrams in and out of the engine. connection_manager_test.cpp has the answers.
+// QP 1 of a host: datagrams in and out of the engine. connections_test.cpp has the answers.
 #include <catch2/catch.hpp>
 
 #include "dissector/wire/bytes.hpp"

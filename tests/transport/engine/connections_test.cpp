@@ -4,7 +4,7 @@
 
 #include "dissector/wire/bytes.hpp"
 #include "dissector/wire/management.hpp"
-#include "transport/engine/connection_manager.hpp"
+#include "transport/engine/connections.hpp"
 
 using namespace veriroce;
 using namespace veriroce::engine;
@@ -55,11 +55,11 @@ std::vector<std::byte> request() {
 }
 
 struct Host {
-    Host() { REQUIRE(manager.listen(kService)); }
+    Host() { REQUIRE(connections.listen(kService)); }
 
-    void take(wire::Bytes bytes) { manager.take(bytes, kWay, wire::kGsiQpn, now); }
+    void take(wire::Bytes bytes) { connections.take(bytes, kWay, wire::kGsiQpn, now); }
     std::optional<ManagementDatagram> answer() {
-        auto one = manager.poll_message();
+        auto one = connections.poll_message();
         if (!one) return std::nullopt;
         CHECK(one->to == wire::kGsiQpn);
         CHECK(one->path.destination == kWay.destination);
@@ -70,7 +70,7 @@ struct Host {
         return one ? wire::load_u16(*one, 16) : 0;
     }
     std::optional<ConnectionEvent> event() {
-        const auto one = manager.poll_event(kService);
+        const auto one = connections.poll_event(kService);
         if (!one) return std::nullopt;
         connection = one->connection;
         return one->type;
@@ -79,7 +79,7 @@ struct Host {
     void accept() {
         take(request());
         REQUIRE(event() == ConnectionEvent::ConnectRequest);
-        REQUIRE(manager.accept(
+        REQUIRE(connections.accept(
             connection, {.qpn = kOwnQpn, .responder_resources = 5, .initiator_depth = 4}, now));
         reply = *answer();
     }
@@ -91,7 +91,7 @@ struct Host {
         return bytes;
     }
 
-    ConnectionManager manager;
+    Connections connections;
     wire::Instant now{};
     ConnectionId connection;
     ManagementDatagram reply{};
@@ -159,7 +159,7 @@ TEST_CASE("connections: an accepted REQ gets a REP, and an RTU ends the wait",
           "[engine][CM-01][CM-02][CM-03]") {
     Host host;
     host.accept();
-    const ConnectionOffer& offer = *host.manager.offer(host.connection);
+    const ConnectionOffer& offer = *host.connections.offer(host.connection);
     CHECK(offer.peer == wire::Qpn{0x222});
     CHECK(offer.sq_psn == wire::Psn(0x333333));
     CHECK(offer.mtu == wire::Mtu::B2048);
@@ -183,7 +183,7 @@ TEST_CASE("connections: an accepted REQ gets a REP, and an RTU ends the wait",
     CHECK_FALSE(host.event());
     host.take(host.of_connection(0x14));
     CHECK(host.event() == ConnectionEvent::Established);
-    CHECK_FALSE(host.manager.next_deadline());
+    CHECK_FALSE(host.connections.next_deadline());
 }
 
 TEST_CASE("connections: a REP without an RTU comes again, then a REJ and no more",
@@ -191,31 +191,35 @@ TEST_CASE("connections: a REP without an RTU comes again, then a REJ and no more
     Host host;
     host.accept();
     for (int repeat = 0; repeat < 2; ++repeat) {
-        host.now = host.manager.next_deadline().value();
-        host.manager.advance(host.now - milliseconds(1));
+        host.now = host.connections.next_deadline().value();
+        host.connections.advance(host.now - milliseconds(1));
         CHECK_FALSE(host.answer());
-        host.manager.advance(host.now);
+        host.connections.advance(host.now);
         CHECK(host.answer() == host.reply);
     }
-    host.now = host.manager.next_deadline().value();
+    host.now = host.connections.next_deadline().value();
     CHECK(host.now > wire::Instant{} + seconds(3));
-    host.manager.advance(host.now);
+    host.connections.advance(host.now);
     const auto last = host.answer();
     REQUIRE(last);
     CHECK(word(*last, 16) == 0x0012'0000);
     CHECK(word(*last, 32) == 0x4000'0004); // of the REP, a timeout
     CHECK(host.event() == ConnectionEvent::Unreachable);
-    CHECK_FALSE(host.manager.next_deadline());
+    CHECK_FALSE(host.connections.next_deadline());
 }
 
 TEST_CASE("connections: an MRA makes the REP wait", "[engine][CM-10]") {
     Host host;
     host.accept();
-    const wire::Instant before = host.manager.next_deadline().value();
+    const wire::Instant before = host.connections.next_deadline().value();
     auto later = host.of_connection(0x11);
     later[33] = std::byte{20U << 3}; // 4.3 s
+    later[32] = std::byte{0};        // of the REQ
     host.take(later);
-    CHECK(host.manager.next_deadline().value() == before + wire::Duration(4096LL << 20));
+    CHECK(host.connections.next_deadline().value() == before);
+    later[32] = std::byte{0x40};
+    host.take(later);
+    CHECK(host.connections.next_deadline().value() == before + wire::Duration(4096LL << 20));
 }
 
 TEST_CASE("connections: the same REQ again draws the same REP and no second request",
@@ -226,8 +230,8 @@ TEST_CASE("connections: the same REQ again draws the same REP and no second requ
     host.take(request());
     CHECK_FALSE(host.answer());
     CHECK_FALSE(host.event());
-    REQUIRE(host.manager.accept(host.connection, {.qpn = kOwnQpn}, host.now));
-    CHECK_FALSE(host.manager.accept(host.connection, {.qpn = kOwnQpn}, host.now));
+    REQUIRE(host.connections.accept(host.connection, {.qpn = kOwnQpn}, host.now));
+    CHECK_FALSE(host.connections.accept(host.connection, {.qpn = kOwnQpn}, host.now));
     const auto reply = host.answer();
     host.take(request());
     CHECK(host.answer() == reply);
@@ -240,7 +244,8 @@ TEST_CASE("connections: what no QP could use is refused with its reason", "[engi
         std::uint8_t value;
         std::uint32_t reason;
     };
-    for (const Row& row : {Row{74, 0x03, 26}, Row{74, 0x63, 26}, Row{95, 9, 12}, Row{111, 9, 12}}) {
+    for (const Row& row : {Row{67, 0x02, 9}, Row{74, 0x03, 26}, Row{74, 0x63, 26}, Row{95, 9, 12},
+                           Row{111, 9, 12}}) {
         INFO(row.at);
         Host host;
         std::vector<std::byte> wrong = request();
@@ -255,11 +260,43 @@ TEST_CASE("connections: what no QP could use is refused with its reason", "[engi
     Host host;
     host.take(request());
     REQUIRE(host.event() == ConnectionEvent::ConnectRequest);
-    CHECK(host.manager.reject(host.connection));
+    CHECK(host.connections.reject(host.connection));
     const auto refusal = host.answer();
     REQUIRE(refusal);
     CHECK(word(*refusal, 32) == 28); // by the program
-    CHECK_FALSE(host.manager.reject(host.connection));
+    CHECK_FALSE(host.connections.reject(host.connection));
+    host.take(request());
+    CHECK(host.answer() == refusal);
+}
+
+TEST_CASE("connections: a peer that gives up on its REQ is not answered any more",
+          "[engine][N-34]") {
+    Host host;
+    host.take(request());
+    REQUIRE(host.event() == ConnectionEvent::ConnectRequest);
+    auto end = message(0x12);
+    wire::store_be<4>(wire::MutableBytes(end), 28, 0U);
+    wire::store_be<4>(wire::MutableBytes(end), 32, 4U);
+    host.take(end);
+    CHECK(host.event() == ConnectionEvent::Rejected);
+    CHECK_FALSE(host.connections.accept(host.connection, {.qpn = kOwnQpn}, host.now));
+}
+
+TEST_CASE("connections: many strangers do not keep others out", "[engine]") {
+    Host host;
+    host.accept();
+    const ConnectionId first = host.connection;
+    auto another = request();
+    for (std::uint32_t i = 0; i < 3000; ++i) {
+        wire::store_be<4>(wire::MutableBytes(another), 24, i);
+        wire::store_be<4>(wire::MutableBytes(another), 56, (0x1000 + i) << 8);
+        host.take(another);
+        CHECK(host.event() == ConnectionEvent::ConnectRequest);
+        CHECK_FALSE(host.answer());
+    }
+    CHECK(host.connections.offer(first) != nullptr);
+    CHECK(host.connections.offer(host.connection) != nullptr);
+    CHECK(host.connections.offer({first.value + 1}) == nullptr);
 }
 
 TEST_CASE("connections: a peer that forgot its connection is told so", "[engine][CM-08]") {
@@ -273,15 +310,18 @@ TEST_CASE("connections: a peer that forgot its connection is told so", "[engine]
     const auto refusal = host.answer();
     REQUIRE(refusal);
     CHECK(word(*refusal, 32) == 10);
+    CHECK(host.attribute() == 0x15);
+    CHECK_FALSE(host.event());
+    host.take(host.of_connection(0x16));
     CHECK(host.event() == ConnectionEvent::Disconnected);
 }
 
 TEST_CASE("connections: a packet says as much as an RTU", "[engine][CM-04]") {
     Host host;
     host.accept();
-    host.manager.data_came({0x18});
+    host.connections.data_came({0x18});
     CHECK_FALSE(host.event());
-    host.manager.data_came(kOwnQpn);
+    host.connections.data_came(kOwnQpn);
     CHECK(host.event() == ConnectionEvent::Established);
     host.take(host.of_connection(0x14)); // late
     CHECK_FALSE(host.event());
@@ -300,9 +340,9 @@ TEST_CASE("connections: a DREQ is confirmed by the program, and again when it co
     host.take(end);
     CHECK_FALSE(host.answer());
     CHECK(host.event() == ConnectionEvent::Disconnected);
-    CHECK(host.manager.disconnect(host.connection, host.now));
+    CHECK(host.connections.disconnect(host.connection, host.now));
     CHECK(host.attribute() == 0x16);
-    CHECK_FALSE(host.manager.disconnect(host.connection, host.now));
+    CHECK_FALSE(host.connections.disconnect(host.connection, host.now));
     host.take(end);
     CHECK(host.attribute() == 0x16);
     CHECK_FALSE(host.event());
@@ -313,14 +353,14 @@ TEST_CASE("connections: our DREQ comes again until its DREP, or is given up", "[
     host.accept();
     host.take(host.of_connection(0x14));
     REQUIRE(host.event() == ConnectionEvent::Established);
-    REQUIRE(host.manager.disconnect(host.connection, host.now));
+    REQUIRE(host.connections.disconnect(host.connection, host.now));
     const auto request = host.answer();
     REQUIRE(request);
     CHECK(word(*request, 16) == 0x0015'0000);
     CHECK(word(*request, 24) == host.connection.value);
     CHECK(word(*request, 28) == 0xA1A2A3A4);
     CHECK(word(*request, 32) == 0x0002'2200);
-    host.manager.advance(host.manager.next_deadline().value());
+    host.connections.advance(host.connections.next_deadline().value());
     CHECK(host.answer() == request);
     SECTION("a DREP") {
         host.take(host.of_connection(0x16));
@@ -331,22 +371,22 @@ TEST_CASE("connections: our DREQ comes again until its DREP, or is given up", "[
         CHECK(host.attribute() == 0x16);
     }
     SECTION("nothing") {
-        host.manager.advance(host.manager.next_deadline().value());
+        host.connections.advance(host.connections.next_deadline().value());
         CHECK(host.answer() == request);
-        host.manager.advance(host.manager.next_deadline().value());
+        host.connections.advance(host.connections.next_deadline().value());
         CHECK_FALSE(host.answer());
     }
     CHECK(host.event() == ConnectionEvent::Disconnected);
-    CHECK_FALSE(host.manager.next_deadline());
+    CHECK_FALSE(host.connections.next_deadline());
 }
 
 TEST_CASE("connections: a program that stops leaves nothing behind", "[engine]") {
     Host host;
-    CHECK_FALSE(host.manager.listen(kService));
+    CHECK_FALSE(host.connections.listen(kService));
     host.accept();
-    host.manager.stop(kService);
-    CHECK(host.manager.offer(host.connection) == nullptr);
-    CHECK_FALSE(host.manager.next_deadline());
+    host.connections.stop(kService);
+    CHECK(host.connections.offer(host.connection) == nullptr);
+    CHECK_FALSE(host.connections.next_deadline());
     host.take(request());
     const auto refusal = host.answer();
     REQUIRE(refusal);

@@ -1,4 +1,4 @@
-#include "transport/engine/connection_manager.hpp"
+#include "transport/engine/connections.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -41,6 +41,7 @@ constexpr std::size_t kGuidAt = 40;
 constexpr std::size_t kQpnAt = 56;
 constexpr std::size_t kResponderResourcesAt = 59;
 constexpr std::size_t kInitiatorDepthAt = 63;
+constexpr std::size_t kTransportAt = 67; // 5 bits of a timeout, 2 of the transport: 0 is RC
 constexpr std::size_t kPsnAt = 68;
 constexpr std::size_t kLocalTimeoutAt = 71; // 5 bits, then 3 of the retry count
 constexpr std::size_t kPkeyAt = 72;
@@ -68,8 +69,9 @@ constexpr std::size_t kGuidAt = 52;
 constexpr std::uint64_t kOwnGuid = 0x0200'00FF'FE00'0002;
 
 constexpr std::size_t kMraTimeoutAt = 33; // 5 bits
-constexpr std::size_t kRejMessageAt = 32; // 2 bits
-constexpr std::byte kRejectsReply{0x40};  // where a REJ names what it refuses; 0 is the REQ
+constexpr std::size_t kMessageAt = 32;    // 2 bits: what a REJ refuses, or an MRA is about
+constexpr std::byte kMessageBits{0xC0};
+constexpr std::byte kOfReply{0x40}; // 0 is the REQ
 constexpr std::size_t kRejReasonAt = 34;
 constexpr std::size_t kDreqQpnAt = 32;
 constexpr std::size_t kSidrStatusAt = 28;
@@ -152,6 +154,8 @@ wire::IpAddress gid_at(wire::Bytes message, std::size_t at) {
 // Without the numbers that we choose; the reason if no QP could use what the REQ asks for.
 std::expected<ConnectionOffer, RejectReason> offer_of(wire::Bytes request,
                                                       const AddressVector& way_back) {
+    if ((wire::load_u8(request, req::kTransportAt) >> 1 & 3U) != 0)
+        return std::unexpected(RejectReason::InvalidTransport);
     const auto mtu = mtu_of(wire::load_u8(request, req::kMtuAt) >> 4);
     if (!mtu) return std::unexpected(RejectReason::InvalidMtu);
     AddressVector path{.source = gid_at(request, req::kRemoteGidAt),
@@ -181,31 +185,32 @@ std::expected<ConnectionOffer, RejectReason> offer_of(wire::Bytes request,
 
 } // namespace
 
-bool ConnectionManager::is_offered(ServiceId service) const {
+bool Connections::is_offered(ServiceId service) const {
     return std::ranges::find(services_, service) != services_.end();
 }
 
-bool ConnectionManager::listen(ServiceId service) {
+bool Connections::listen(ServiceId service) {
     if (is_offered(service)) return false;
     services_.push_back(service);
     return true;
 }
 
-void ConnectionManager::stop(ServiceId service) {
+void Connections::stop(ServiceId service) {
     std::erase(services_, service);
     std::erase_if(connections_,
                   [&](const Live& live) { return live.second.offer.service == service; });
     std::erase_if(events_, [&](const ConnectionNotice& one) { return one.service == service; });
+    std::erase_if(messages_, [&](const Message& one) { return one.service == service; });
 }
 
-std::optional<ConnectionManager::Message> ConnectionManager::poll_message() {
+std::optional<Connections::Message> Connections::poll_message() {
     if (messages_.empty()) return std::nullopt;
     Message first = messages_.front();
     messages_.pop_front();
     return first;
 }
 
-std::optional<ConnectionNotice> ConnectionManager::poll_event(ServiceId service) {
+std::optional<ConnectionNotice> Connections::poll_event(ServiceId service) {
     const auto found = std::ranges::find(events_, service, &ConnectionNotice::service);
     if (found == events_.end()) return std::nullopt;
     const ConnectionNotice event = *found;
@@ -213,19 +218,19 @@ std::optional<ConnectionNotice> ConnectionManager::poll_event(ServiceId service)
     return event;
 }
 
-const ConnectionOffer* ConnectionManager::offer(ConnectionId id) const {
+const ConnectionOffer* Connections::offer(ConnectionId id) const {
     const auto found = connections_.find(id);
     return found == connections_.end() ? nullptr : &found->second.offer;
 }
 
 // --- messages ---------------------------------------------------------------------------------
 
-void ConnectionManager::take(wire::Bytes datagram, const AddressVector& way_back, wire::Qpn from,
-                             wire::Instant now) {
+void Connections::take(wire::Bytes datagram, const AddressVector& way_back, wire::Qpn from,
+                       wire::Instant now) {
     if (!well_formed(datagram)) return;
     const Return back{way_back, from};
     switch (attribute_of(datagram)) {
-    case Attribute::Req: return request(datagram, back);
+    case Attribute::Req: return request(datagram, back, now);
     case Attribute::Dreq: return disconnect_request(datagram, back);
     case Attribute::SidrReq: return answer(back, no_datagram_service(datagram));
     case Attribute::Mra:
@@ -237,25 +242,26 @@ void ConnectionManager::take(wire::Bytes datagram, const AddressVector& way_back
     }
 }
 
-void ConnectionManager::request(wire::Bytes message, const Return& back) {
+void Connections::request(wire::Bytes message, const Return& back, wire::Instant now) {
     const ServiceId service{wire::load_u64(message, req::kServiceAt)};
     if (!is_offered(service)) // CM-06
         return answer(back, rejection(message, RejectReason::UnsupportedService));
     if (Live* known = begun_by(message)) { // CM-05
         Connection& connection = known->second;
         if (connection.state == State::Replied) send(connection, connection.latest);
-        if (connection.state == State::Ended)
+        const bool refused = attribute_of(connection.latest) == Attribute::Rej;
+        if (connection.state == State::Ended && refused) send(connection, connection.latest);
+        if (connection.state == State::Ended && !refused)
             answer(back, rejection(message, RejectReason::StaleConnection));
         return;
     }
     if (Live* stale = stale_for(message)) {
-        end(*stale, wire::ConnectionEvent::Disconnected);
-        return answer(back, rejection(message, RejectReason::StaleConnection));
+        answer(back, rejection(message, RejectReason::StaleConnection));
+        return begin_disconnect(*stale, now);
     }
     auto offer = offer_of(message, back.path);
     if (!offer) return answer(back, rejection(message, offer.error()));
-    if (connections_.size() >= kMostConnections)
-        return answer(back, rejection(message, RejectReason::NoResources));
+    if (!make_room()) return answer(back, rejection(message, RejectReason::NoResources));
     const ConnectionId id{next_id_++};
     offer->rq_psn = wire::Psn(static_cast<std::uint32_t>(
         wire::splitmix64_mix(id.value * wire::kSplitmix64Step) & wire::kMask24));
@@ -272,7 +278,7 @@ void ConnectionManager::request(wire::Bytes message, const Return& back) {
     tell(*placed.first, wire::ConnectionEvent::ConnectRequest);
 }
 
-void ConnectionManager::disconnect_request(wire::Bytes message, const Return& back) {
+void Connections::disconnect_request(wire::Bytes message, const Return& back) {
     Live* live = named_by(message);
     if (live == nullptr) // CM-09: no connection is known
         return answer(back,
@@ -296,9 +302,9 @@ void ConnectionManager::disconnect_request(wire::Bytes message, const Return& ba
     send(connection, confirmation);
 }
 
-void ConnectionManager::of_connection(wire::Bytes message, wire::Instant now) {
+void Connections::of_connection(wire::Bytes message, wire::Instant now) {
     Live* live = named_by(message);
-    if (live == nullptr) return;
+    if (live == nullptr) return end_of_request(message);
     Connection& connection = live->second;
     const Attribute attribute = attribute_of(message);
     if (attribute == Attribute::Drep) {
@@ -307,7 +313,8 @@ void ConnectionManager::of_connection(wire::Bytes message, wire::Instant now) {
         return;
     }
     if (connection.state != State::Replied) return;
-    if (attribute == Attribute::Rtu) establish(*live);
+    if (attribute == Attribute::Rtu) return establish(*live);
+    if ((std::byte(wire::load_u8(message, kMessageAt)) & kMessageBits) != kOfReply) return;
     if (attribute == Attribute::Rej) end(*live, wire::ConnectionEvent::Rejected);
     if (attribute == Attribute::Mra) { // CM-10
         connection.deadline =
@@ -315,7 +322,33 @@ void ConnectionManager::of_connection(wire::Bytes message, wire::Instant now) {
     }
 }
 
-ConnectionManager::Live* ConnectionManager::begun_by(wire::Bytes request) {
+// A peer that gives up on its REQ knows no number of ours.
+void Connections::end_of_request(wire::Bytes message) {
+    const bool of_request =
+        attribute_of(message) == Attribute::Rej && wire::load_u32(message, kRemoteIdAt) == 0 &&
+        (std::byte(wire::load_u8(message, kMessageAt)) & kMessageBits) == std::byte{0};
+    if (!of_request) return;
+    for (Live& live : connections_) {
+        const bool same = live.second.peer_id == wire::load_u32(message, kLocalIdAt) &&
+                          live.second.transaction == wire::load_u64(message, kTransactionAt);
+        if (same && live.second.state == State::Requested)
+            end(live, wire::ConnectionEvent::Rejected);
+    }
+}
+
+bool Connections::make_room() {
+    if (connections_.size() < kMostConnections) return true;
+    for (const State idle : {State::Ended, State::Requested}) {
+        const auto oldest = std::ranges::find_if(
+            connections_, [&](const Live& live) { return live.second.state == idle; });
+        if (oldest == connections_.end()) continue;
+        connections_.erase(oldest);
+        return true;
+    }
+    return false;
+}
+
+Connections::Live* Connections::begun_by(wire::Bytes request) {
     const auto found = std::ranges::find_if(connections_, [&](const Live& live) {
         return live.second.peer_id == wire::load_u32(request, kLocalIdAt) &&
                live.second.peer_guid == wire::load_u64(request, req::kGuidAt) &&
@@ -324,7 +357,7 @@ ConnectionManager::Live* ConnectionManager::begun_by(wire::Bytes request) {
     return found == connections_.end() ? nullptr : &*found;
 }
 
-ConnectionManager::Live* ConnectionManager::stale_for(wire::Bytes request) {
+Connections::Live* Connections::stale_for(wire::Bytes request) {
     const auto found = std::ranges::find_if(connections_, [&](const Live& live) {
         const bool open =
             live.second.state == State::Replied || live.second.state == State::Established;
@@ -334,7 +367,7 @@ ConnectionManager::Live* ConnectionManager::stale_for(wire::Bytes request) {
     return found == connections_.end() ? nullptr : &*found;
 }
 
-ConnectionManager::Live* ConnectionManager::named_by(wire::Bytes message) {
+Connections::Live* Connections::named_by(wire::Bytes message) {
     const auto found = connections_.find({wire::load_u32(message, kRemoteIdAt)});
     const bool same =
         found != connections_.end() && found->second.peer_id == wire::load_u32(message, kLocalIdAt);
@@ -343,8 +376,8 @@ ConnectionManager::Live* ConnectionManager::named_by(wire::Bytes message) {
 
 // --- what the program does --------------------------------------------------------------------
 
-bool ConnectionManager::accept(ConnectionId id, const ConnectionAcceptance& acceptance,
-                               wire::Instant now) {
+bool Connections::accept(ConnectionId id, const ConnectionAcceptance& acceptance,
+                         wire::Instant now) {
     const auto found = connections_.find(id);
     if (found == connections_.end() || found->second.state != State::Requested) return false;
     Connection& connection = found->second;
@@ -366,7 +399,7 @@ bool ConnectionManager::accept(ConnectionId id, const ConnectionAcceptance& acce
     return true;
 }
 
-bool ConnectionManager::reject(ConnectionId id) {
+bool Connections::reject(ConnectionId id) {
     const auto found = connections_.find(id);
     if (found == connections_.end() || found->second.state != State::Requested) return false;
     Connection& connection = found->second;
@@ -375,11 +408,12 @@ bool ConnectionManager::reject(ConnectionId id) {
     wire::store_be<2>(wire::MutableBytes(refusal), kRejReasonAt,
                       static_cast<std::uint16_t>(RejectReason::Consumer));
     connection.state = State::Ended;
+    connection.latest = refusal;
     send(connection, refusal);
     return true;
 }
 
-bool ConnectionManager::disconnect(ConnectionId id, wire::Instant now) {
+bool Connections::disconnect(ConnectionId id, wire::Instant now) {
     const auto found = connections_.find(id);
     if (found == connections_.end()) return false;
     Connection& connection = found->second;
@@ -394,24 +428,29 @@ bool ConnectionManager::disconnect(ConnectionId id, wire::Instant now) {
     case State::Replied:
     case State::Established: break;
     }
+    begin_disconnect(*found, now);
+    return true;
+}
+
+void Connections::begin_disconnect(Live& live, wire::Instant now) {
     constexpr std::uint64_t own_transactions = std::uint64_t{1} << 63;
-    ManagementDatagram request =
-        begin(Attribute::Dreq, own_transactions | id.value, id.value, connection.peer_id);
+    Connection& connection = live.second;
+    ManagementDatagram request = begin(Attribute::Dreq, own_transactions | live.first.value,
+                                       live.first.value, connection.peer_id);
     wire::store_be<3>(wire::MutableBytes(request), kDreqQpnAt, connection.offer.peer.value);
     connection.state = State::Disconnecting;
     send_until_answered(connection, request, now);
-    return true;
 }
 
 // --- time -------------------------------------------------------------------------------------
 
-void ConnectionManager::data_came(wire::Qpn qpn) {
+void Connections::data_came(wire::Qpn qpn) {
     for (Live& live : connections_) {
         if (live.second.state == State::Replied && live.second.qpn == qpn) establish(live);
     }
 }
 
-void ConnectionManager::advance(wire::Instant now) {
+void Connections::advance(wire::Instant now) {
     for (Live& live : connections_) {
         Connection& connection = live.second;
         if (!connection.deadline || *connection.deadline > now) continue;
@@ -428,7 +467,7 @@ void ConnectionManager::advance(wire::Instant now) {
         // N-34: the peer hears that nobody waits for it any more.
         ManagementDatagram refusal =
             begin(Attribute::Rej, connection.transaction, live.first.value, connection.peer_id);
-        refusal[kRejMessageAt] = kRejectsReply;
+        refusal[kMessageAt] = kOfReply;
         wire::store_be<2>(wire::MutableBytes(refusal), kRejReasonAt,
                           static_cast<std::uint16_t>(RejectReason::Timeout));
         send(connection, refusal);
@@ -436,7 +475,7 @@ void ConnectionManager::advance(wire::Instant now) {
     }
 }
 
-std::optional<wire::Instant> ConnectionManager::next_deadline() const {
+std::optional<wire::Instant> Connections::next_deadline() const {
     std::optional<wire::Instant> next;
     for (const auto& [id, connection] : connections_) {
         if (connection.deadline && (!next || *connection.deadline < *next))
@@ -445,33 +484,37 @@ std::optional<wire::Instant> ConnectionManager::next_deadline() const {
     return next;
 }
 
-void ConnectionManager::establish(Live& live) {
+void Connections::establish(Live& live) {
     live.second.state = State::Established;
     live.second.deadline.reset();
     tell(live, wire::ConnectionEvent::Established);
 }
 
-void ConnectionManager::end(Live& live, wire::ConnectionEvent type) {
+void Connections::end(Live& live, wire::ConnectionEvent type) {
     live.second.state = State::Ended;
     live.second.deadline.reset();
     tell(live, type);
 }
 
-void ConnectionManager::tell(const Live& live, wire::ConnectionEvent type) {
+void Connections::tell(const Live& live, wire::ConnectionEvent type) {
+    if (events_.size() == kMostEvents) events_.pop_front();
     events_.push_back(
         {.type = type, .connection = live.first, .service = live.second.offer.service});
 }
 
-void ConnectionManager::answer(const Return& back, const ManagementDatagram& datagram) {
+void Connections::answer(const Return& back, const ManagementDatagram& datagram) {
     messages_.push_back({.path = back.path, .to = back.qpn, .datagram = datagram});
 }
 
-void ConnectionManager::send(Connection& connection, const ManagementDatagram& datagram) {
-    answer({connection.way_back, connection.management_qpn}, datagram);
+void Connections::send(Connection& connection, const ManagementDatagram& datagram) {
+    messages_.push_back({.path = connection.way_back,
+                         .to = connection.management_qpn,
+                         .datagram = datagram,
+                         .service = connection.offer.service});
 }
 
-void ConnectionManager::send_until_answered(Connection& connection,
-                                            const ManagementDatagram& datagram, wire::Instant now) {
+void Connections::send_until_answered(Connection& connection, const ManagementDatagram& datagram,
+                                      wire::Instant now) {
     connection.latest = datagram;
     connection.repeats = connection.most_repeats;
     connection.deadline = now + connection.patience;

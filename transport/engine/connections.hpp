@@ -2,17 +2,17 @@
 // that its programs listen for. It knows no QP and no clock: datagrams go in, answers and events
 // come out.
 //
-//   manager.listen(service);
-//   manager.take(datagram, way_back, from, now);      REQ: ConnectRequest in poll_event()
-//   manager.offer(id)                                 what the REQ asks for
-//   manager.accept(id, {...}, now);                   REP; Established once an RTU has come
-//   manager.advance(now); manager.poll_message(); manager.next_deadline()
+//   connections.listen(service);
+//   connections.take(datagram, way_back, from, now);      REQ: ConnectRequest in poll_event()
+//   connections.offer(id)                                 what the REQ asks for
+//   connections.accept(id, {...}, now);                   REP; Established once an RTU has come
+//   connections.advance(now); connections.poll_message(); connections.next_deadline()
 //
 // A REQ for a service that nobody listens for is refused, and each message that is malformed, of
-// another class or unknown gets no answer. A REP that no RTU follows, and a DREQ without a DREP,
-// leave again as often as the REQ allows; then the connection is given up.
+// another class or unknown gets no answer. An unanswered REP or DREQ is sent again as often as the
+// REQ allows; then the connection is given up.
 //
-// Source: rules CM-01 to CM-11, N-30, N-31, N-34; InfiniBand volume 1 chapter 12.
+// Source: rules CM-01 to CM-11, CM-13, N-30 to N-34; InfiniBand volume 1 chapter 12.
 #pragma once
 
 #include <array>
@@ -48,7 +48,7 @@ struct ConnectionOffer {
     std::uint8_t initiator_depth = 0;     // that the peer can answer
 };
 
-// CM-03: not more than the offer has; less is agreed on by the REP.
+// What the REP agrees on. CM-03: an initiator depth beyond that of the offer is lowered to it.
 struct ConnectionAcceptance {
     wire::Qpn qpn;
     std::uint8_t responder_resources = 0;
@@ -66,23 +66,25 @@ enum class RejectReason : std::uint16_t {
     NoResources = 3,
     Timeout = 4,
     UnsupportedService = 8,
+    InvalidTransport = 9,
     StaleConnection = 10,
     InvalidGid = 12,
     InvalidMtu = 26,
     Consumer = 28,
 };
 
-class ConnectionManager {
+class Connections {
   public:
     struct Message {
         AddressVector path;
         wire::Qpn to;
         ManagementDatagram datagram{};
+        std::optional<ServiceId> service = {}; // of a connection's messages
     };
 
     // Whether nobody else listens for it.
     bool listen(ServiceId service);
-    // Its program is gone: its connections end without a message.
+    // Its program is gone: its connections end, and no more messages about them leave.
     void stop(ServiceId service);
 
     void take(wire::Bytes datagram, const AddressVector& way_back, wire::Qpn from,
@@ -133,12 +135,17 @@ class ConnectionManager {
         wire::Qpn qpn;
     };
     using Live = std::pair<const ConnectionId, Connection>;
-    static constexpr std::size_t kMostConnections = 1024; // beyond it requests are refused
+    static constexpr std::size_t kMostConnections = 1024; // of which the oldest idle ones go first
+    static constexpr std::size_t kMostEvents = 4096;      // beyond it the oldest is lost
 
     [[nodiscard]] bool is_offered(ServiceId service) const;
-    void request(wire::Bytes message, const Return& back);
+    void request(wire::Bytes message, const Return& back, wire::Instant now);
     void disconnect_request(wire::Bytes message, const Return& back);
     void of_connection(wire::Bytes message, wire::Instant now);
+    void end_of_request(wire::Bytes message);
+    void begin_disconnect(Live& live, wire::Instant now);
+    // Makes room for one more; whether there is any.
+    bool make_room();
     // The connection that this REQ began; null if it is a new one.
     Live* begun_by(wire::Bytes request);
     // CM-08: a connection of the same QP of the peer, who has forgotten it.
