@@ -15,6 +15,8 @@ namespace veriroce::agent {
 
 namespace {
 
+constexpr int kMostRounds = 64; // of management, before others have a turn
+
 class EngineBackend final : public Backend {
   public:
     EngineBackend(std::unique_ptr<port::Port> port, const Options& options)
@@ -109,7 +111,9 @@ std::expected<std::unique_ptr<dut::Executor>, dut::Failure> EngineBackend::open_
 void EngineBackend::advance(wire::Instant now) {
     // If the link fails, whoever waits for its packets finds out.
     static_cast<void>(port_->step(now));
-    if (management_.serve(now)) static_cast<void>(port_->step(now)); // send the answers
+    // Each round sends as much as the host has buffers for.
+    for (int round = 0; round < kMostRounds && management_.serve(now); ++round)
+        static_cast<void>(port_->step(now));
     while (const auto event = port_->engine().poll_event()) {
         std::ranges::any_of(devices_, [&](auto* device) { return device->offer(*event, now); });
     }

@@ -1,6 +1,6 @@
 // The backend `engine`: our own engine on a UDP socket of this host, without any privilege. All
 // connections share the engine and its port; each sees only its own objects. QP 1 is the backend's:
-// it answers as a host on which no program listens for connections.
+// there the connection management of a host answers, for which each of its users may listen.
 //
 // It has the limits of the UDP link: it sends IP identification 0, and over IPv4 it checks the ICRC
 // of received packets with a strength of only 16 bits.

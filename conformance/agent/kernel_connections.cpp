@@ -74,14 +74,14 @@ std::expected<std::uint16_t, int> KernelConnections::listen(std::uint16_t port) 
                                          .reserved = {}},
                       sizeof created);
     if (error != 0) return failed(error);
-    listener_ = created.id;
+    const Id listener = created.id;
 
     // Of IPv6 and IPv4, like a socket that listens there.
     sockaddr_in6 any{};
     any.sin6_family = AF_INET6;
     any.sin6_port = htons(port);
     rdma_ucm_bind bind{};
-    bind.id = listener_;
+    bind.id = listener;
     bind.addr_size = sizeof any;
     std::memcpy(&bind.addr, &any, sizeof any);
     error = write(RDMA_USER_CM_CMD_BIND, bind);
@@ -90,13 +90,13 @@ std::expected<std::uint16_t, int> KernelConnections::listen(std::uint16_t port) 
     rdma_ucm_query_addr_resp bound{};
     error = write(RDMA_USER_CM_CMD_QUERY,
                   rdma_ucm_query{.response = address_of(&bound),
-                                 .id = listener_,
+                                 .id = listener,
                                  .option = RDMA_USER_CM_QUERY_ADDR},
                   sizeof bound);
     if (error != 0) return failed(error);
     std::memcpy(&any, &bound.src_addr, sizeof any);
 
-    error = write(RDMA_USER_CM_CMD_LISTEN, rdma_ucm_listen{.id = listener_, .backlog = kBacklog});
+    error = write(RDMA_USER_CM_CMD_LISTEN, rdma_ucm_listen{.id = listener, .backlog = kBacklog});
     if (error != 0) return failed(error);
     return ntohs(any.sin6_port);
 }

@@ -57,7 +57,6 @@ class KernelConnections {
     int write(std::uint32_t number, Command command, std::size_t result_bytes = 0);
 
     net::Descriptor device_;
-    Id listener_ = 0;
 };
 
 } // namespace veriroce::agent

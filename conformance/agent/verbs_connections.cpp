@@ -12,9 +12,6 @@
 namespace veriroce::agent {
 namespace {
 
-// Of the IP CM service, TCP's port space.
-constexpr std::uint64_t kTcpServices = 0x0000'0000'0106'0000;
-
 dut::Failure lacks_cm(std::string_view method) {
     return dut::no_method(method, "this agent cannot use /dev/infiniband/rdma_cm");
 }
@@ -28,7 +25,7 @@ dut::AddressVector address_vector_of(const ib_uverbs_ah_attr& from) {
     return to;
 }
 
-// The names that the mask has.
+// Copies the attributes whose bit is set in the mask.
 dut::QpAttributes attributes_of(const ib_uverbs_qp_attr& from) {
     dut::QpAttributes to;
     const auto has = [&](int bit) { return (from.qp_attr_mask & static_cast<unsigned>(bit)) != 0; };
@@ -64,7 +61,7 @@ dut::Answer VerbsDevice::carry_out(const dut::CmListen& request, wire::Instant /
         return std::unexpected(refused_with(dut::CmListen::method, EBUSY));
     const auto port = connections_.listen(request.port.value_or(0));
     if (!port) return std::unexpected(refused_with(dut::CmListen::method, port.error()));
-    return dut::CmListening{.service_id = kTcpServices | *port};
+    return dut::CmListening{.service_id = dut::kTcpServices | *port};
 }
 
 dut::Answer VerbsDevice::carry_out(const dut::CmEvents& /*request*/, wire::Instant now) {
@@ -91,6 +88,8 @@ VerbsDevice::id_of(std::string_view method, dut::ConnectionHandle handle) const 
 dut::Answer VerbsDevice::carry_out(const dut::CmQpAttributes& request, wire::Instant /*now*/) {
     const auto connection = id_of(dut::CmQpAttributes::method, request.connection);
     if (!connection) return std::unexpected(connection.error());
+    if (!dut::is_step_of_connection(request.state))
+        return std::unexpected(dut::invalid("state: expected INIT, RTR or RTS"));
     ib_uverbs_qp_attr attributes{};
     const int error = connections_.qp_attributes(*connection, to_verbs(request.state), attributes);
     if (error != 0) return std::unexpected(refused_with(dut::CmQpAttributes::method, error));

@@ -18,6 +18,15 @@
 
 namespace veriroce::dut {
 
+// The service of port 0 of RDMA's TCP port space; that of another port is so much higher.
+inline constexpr std::uint64_t kTcpServices = 0x0000'0000'0106'0000;
+
+// The states for which a connection has attributes.
+constexpr bool is_step_of_connection(engine::QpState state) {
+    return state == engine::QpState::Init || state == engine::QpState::Rtr ||
+           state == engine::QpState::Rts;
+}
+
 struct CmListening {
     std::uint64_t service_id = 0; // for which a REQ asks
     friend bool operator==(const CmListening&, const CmListening&) = default;
@@ -26,7 +35,7 @@ struct CmListening {
 struct CmListen {
     static constexpr std::string_view method = "cm_listen";
     using Gives = CmListening;
-    std::optional<std::uint16_t> port; // of the TCP port space; nothing: a free one
+    std::optional<std::uint16_t> port; // of the TCP port space; nothing, or 0: a free one
     friend bool operator==(const CmListen&, const CmListen&) = default;
 };
 
@@ -47,7 +56,7 @@ struct CmEvents {
     friend bool operator==(const CmEvents&, const CmEvents&) = default;
 };
 
-// What qp_modify of a QP of this connection takes for INIT, RTR or RTS.
+// The attributes for qp_modify of the connection's QP to INIT, RTR or RTS.
 struct CmQpAttributes {
     static constexpr std::string_view method = "cm_qp_attributes";
     using Gives = QpQueried;

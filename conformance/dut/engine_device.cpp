@@ -319,13 +319,13 @@ bool EngineDevice::offer(const engine::Event& event, wire::Instant now) {
                       (ours.cq && cqs_.contains(*ours.cq)) ||
                       (ours.srq && srqs_.contains(*ours.srq));
     if (!mine) return false;
-    if (connections_ != nullptr && ours.qp && event.type == engine::EventType::CommEst)
-        connections_->data_came(qps_.at(*ours.qp).qpn);
     if (filter_ != nullptr) {
         const auto shown = filter_->event(event);
         if (!shown) return true;
         ours = event_of(*shown, now);
     }
+    if (connections_ != nullptr && ours.qp && ours.type == engine::EventType::CommEst)
+        connections_->data_came(qps_.at(*ours.qp).qpn);
     if (events_.size() == max_events) events_.pop_front();
     events_.push_back(ours);
     return true;

@@ -77,6 +77,7 @@ class EngineDevice final : public Executor {
     struct Qp {
         wire::Qpn qpn;
         QpAttributes told; // known only to this side: indices and the GID
+        bool shared_receives = false;
     };
 
     Answer carry_out(const Hello& request, wire::Instant now);
@@ -156,7 +157,7 @@ class EngineDevice final : public Executor {
     engine::SurfaceFilter* filter_;
     Management management_;
     // While it listens.
-    engine::ConnectionManager* connections_ = nullptr;
+    engine::Connections* connections_ = nullptr;
     engine::ServiceId service_;
     std::set<PdHandle> pds_;
     std::set<CqHandle> cqs_;

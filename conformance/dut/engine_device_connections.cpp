@@ -7,8 +7,6 @@
 namespace veriroce::dut {
 namespace {
 
-// Of the IP CM service, TCP's port space.
-constexpr std::uint64_t kTcpServices = 0x0000'0000'0106'0000;
 constexpr std::uint16_t kFirstFreePort = 0xC000;
 
 // 0.64 ms, as the engine's other QPs have it: a REQ does not tell.
@@ -24,10 +22,11 @@ Answer EngineDevice::carry_out(const CmListen& request, wire::Instant now) {
     if (!management_) return std::unexpected(lacks_cm(CmListen::method));
     if (connections_ != nullptr)
         return std::unexpected(refused(CmListen::method, "EBUSY", "this caller listens already"));
-    engine::ConnectionManager& connections = management_(now).connections();
-    std::uint16_t port = request.port.value_or(kFirstFreePort);
+    engine::Connections& connections = management_(now).connections();
+    const bool chosen = request.port.value_or(0) != 0;
+    std::uint16_t port = chosen ? *request.port : kFirstFreePort;
     while (!connections.listen({kTcpServices | port})) {
-        if (request.port || ++port == 0) {
+        if (chosen || ++port == 0) {
             return std::unexpected(
                 refused(CmListen::method, "EADDRINUSE", "another caller listens there"));
         }
@@ -129,7 +128,8 @@ Answer EngineDevice::carry_out(const CmAccept& request, wire::Instant now) {
     const engine::ConnectionAcceptance acceptance{.qpn = qp->second.qpn,
                                                   .responder_resources =
                                                       request.responder_resources,
-                                                  .initiator_depth = request.initiator_depth};
+                                                  .initiator_depth = request.initiator_depth,
+                                                  .shared_receives = qp->second.shared_receives};
     if (!connections_->accept(id_of<engine::ConnectionId>(request.connection), acceptance, now)) {
         return std::unexpected(
             refused(CmAccept::method, "EINVAL", "the connection waits for no answer"));

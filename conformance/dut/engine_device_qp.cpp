@@ -39,7 +39,7 @@ Answer EngineDevice::carry_out(const QpCreate& request, wire::Instant /*now*/) {
     const auto report = engine_.query_qp(*qp);
     const auto handle = handle_of<QpHandle>(*qp);
     const auto qpn = report ? report->qpn : wire::Qpn{};
-    qps_.emplace(handle, Qp{.qpn = qpn, .told = {}});
+    qps_.emplace(handle, Qp{.qpn = qpn, .told = {}, .shared_receives = request.srq.has_value()});
     if (filter_ != nullptr && report) filter_->qp_changed(*report);
     return QpCreated{.qp = handle, .qpn = qpn};
 }

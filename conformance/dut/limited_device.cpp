@@ -108,6 +108,10 @@ struct Refuses {
     Refusal operator()(const CongestionSet& r) const { return group(r.method, "congestion"); }
     Refusal operator()(const CmListen& r) const { return group(r.method, "cm"); }
     Refusal operator()(const CmEvents& r) const { return group(r.method, "cm"); }
+    Refusal operator()(const CmQpAttributes& r) const { return group(r.method, "cm"); }
+    Refusal operator()(const CmAccept& r) const { return group(r.method, "cm"); }
+    Refusal operator()(const CmReject& r) const { return group(r.method, "cm"); }
+    Refusal operator()(const CmDisconnect& r) const { return group(r.method, "cm"); }
     Refusal operator()(const auto& /*request*/) const { return {}; }
 
     [[nodiscard]] Refusal group(std::string_view method, std::string_view word) const {

@@ -45,13 +45,13 @@ struct VirtualDut::State {
     Budget budget;
     sim::Nic nic;
     wire::MacAddress neighbour;
+    // Once it is needed: QP 1 and its objects take numbers of the engine.
+    std::optional<engine::ManagementHost> management;
     EngineDevice device;
     LateDevice late;       // in front of it
     LimitedDevice limited; // in front of that
     PendingCalls pending;
     std::uint64_t next_call = 1;
-    // Once it is needed: QP 1 and its objects take numbers of the engine.
-    std::optional<engine::ManagementHost> management;
 
     engine::ManagementHost& host(wire::Instant now) {
         if (!management) management.emplace(engine, now);
