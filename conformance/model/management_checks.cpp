@@ -25,10 +25,11 @@ struct Answer {
     std::string_view field;
     std::size_t at;
 };
+constexpr std::uint16_t kReply = 0x13;
 constexpr std::array kAnswers{
     Answer{0x11, "MRA", "remotecommid", kDataAt + 4},
     Answer{0x12, "REJ", "remotecommid", kDataAt + 4},
-    Answer{0x13, "REP", "remotecommid", kDataAt + 4},
+    Answer{kReply, "REP", "remotecommid", kDataAt + 4},
     Answer{0x16, "DREP", "remotecommid", kDataAt + 4},
     Answer{0x18, "SIDR_REP", "requestid", kDataAt},
     Answer{0x1A, "APR", "remotecommid", kDataAt + 4},
@@ -73,13 +74,23 @@ void ManagementChecks::check(const Packet& packet) {
         log.add("N-30", rules::Level::Must, "transactionid",
                 fmt::format("a {} must have the transaction ID of what it answers", answer->name),
                 fmt::format("transactionid is 0x{:016X}", named.transaction), kind);
-    } else if (std::ranges::none_of(asked_, [&](const Asked& one) {
-                   return same_transaction(one) && one.communication == named.communication;
-               })) {
+    } else if (std::ranges::find(asked_, named) == asked_.end()) {
         log.add("N-30", rules::Level::Must, answer->field,
                 fmt::format("a {} must repeat the number of what it answers", answer->name),
                 fmt::format("{} is {}", answer->field, named.communication), kind);
     }
+    if (answer->attribute != kReply) return;
+    const auto first = std::ranges::find(replies_, named, &Reply::to);
+    if (first == replies_.end()) {
+        replies_.push_back({.to = named, .message = *message});
+        return;
+    }
+    const auto [was, is] = std::ranges::mismatch(first->message, *message);
+    if (was == first->message.end() || is == message->end()) return;
+    log.add("CM-05", rules::Level::Must, "cm.private",
+            fmt::format("byte {} of a REP that comes again must be {:02x}",
+                        was - first->message.begin(), std::to_integer<unsigned>(*was)),
+            fmt::format("it is {:02x}", std::to_integer<unsigned>(*is)), kind);
 }
 
 } // namespace veriroce::model

@@ -9,6 +9,7 @@ namespace {
 
 constexpr std::uint16_t kRequest = 0x10;
 constexpr std::uint16_t kReject = 0x12;
+constexpr std::uint16_t kReply = 0x13;
 constexpr std::uint16_t kServiceRequest = 0x17;
 constexpr std::uint16_t kServiceReply = 0x18;
 
@@ -62,6 +63,20 @@ TEST_CASE("model: an answer of management has the numbers of its question", "[mo
     CHECK(found(service, {.attribute = kServiceReply, .first = 6}) == "N-30 requestid");
     // What asks has numbers of its own.
     CHECK(found({}, {.attribute = kRequest, .transaction = 1, .first = 2}) == "");
+}
+
+TEST_CASE("model: a REP that comes again is the same", "[model][CM-05]") {
+    const auto again = [](std::uint32_t second_id) {
+        Scene scene(wire::QpType::Ud);
+        scene.sent("SEND_ONLY", 0, datagram({}), kBetweenQps1);
+        scene.heard("SEND_ONLY", 0, datagram({.attribute = kReply, .first = 99, .second = 7}),
+                    kBetweenQps1);
+        scene.heard("SEND_ONLY", 1,
+                    datagram({.attribute = kReply, .first = second_id, .second = 7}), kBetweenQps1);
+        return scene.found();
+    };
+    CHECK(again(99) == "");
+    CHECK(again(98) == "CM-05 cm.private");
 }
 
 } // namespace veriroce::model::test
