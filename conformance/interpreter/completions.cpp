@@ -79,10 +79,6 @@ std::deque<dut::Completion>& shown_to(const AwaitedCompletions& what, CaseQp& qp
     return what.side == Side::Tester ? qp.tester_completions : qp.completions;
 }
 
-} // namespace
-
-namespace {
-
 Task<Met<>> poll(Interpreter& interpreter, CaseQp& qp, dut::CqHandle cq, wire::Duration wait,
                  Span span) {
     dut::Request call = dut::Poll{.cq = cq, .max = 64, .wait_ms = wait_ms_of(wait)};

@@ -426,7 +426,7 @@ Task<Met<>> conclude(Interpreter& interpreter) {
     for (auto& [name, qp] : interpreter.objects().qps)
         co_await all_claimed(interpreter, qp);
     co_await no_event_left(interpreter);
-    co_await no_more_requests(interpreter);
+    co_await no_connection_event_left(interpreter);
     co_await guards_intact(interpreter);
     co_await ask_for_states(interpreter);
     co_await what_comes_late(interpreter);

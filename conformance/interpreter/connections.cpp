@@ -118,7 +118,7 @@ std::vector<Difference> differences_from(const Entry& request, const dut::QpAttr
 
 // What `dut cm accept` agrees on.
 struct Agreed {
-    dut::QpAttributes all; // of INIT to RTS
+    std::optional<wire::Psn> rq_psn;
     std::int64_t responder = 0;
     std::int64_t initiator = 0;
 };
@@ -129,22 +129,20 @@ std::uint8_t byte_of(std::int64_t number) {
 
 // One step of the DUT's QP, with what its connection management says about it.
 Task<Met<>> step(Interpreter& interpreter, CaseQp& qp, dut::ConnectionHandle connection,
-                 engine::QpState state, Agreed& agreed, Span span) {
+                 engine::QpState state, const Entry& request, Agreed& agreed, Span span) {
     dut::Request question = dut::CmQpAttributes{.connection = connection, .state = state};
     auto [attributes] = co_await ask<dut::QpQueried>(interpreter, std::move(question), span);
     attributes.state = state;
-    if (const Entry* request = latest_request(interpreter)) {
-        auto differing = differences_from(*request, attributes);
-        if (!differing.empty())
-            co_return failed(mismatch(span, std::move(differing), "the QP's attributes"));
-    }
+    auto differing = differences_from(request, attributes);
+    if (!differing.empty())
+        co_return failed(mismatch(span, std::move(differing), "the QP's attributes"));
     // A program asks for no more than its device has, and than its REP says.
     const auto& max = interpreter.environment().dut.max;
     if (attributes.max_dest_rd_atomic) {
         const std::int64_t most = std::min<std::int64_t>(agreed.responder, max.dest_rd_atomic);
         agreed.responder = std::min<std::int64_t>(*attributes.max_dest_rd_atomic, most);
         attributes.max_dest_rd_atomic = byte_of(agreed.responder);
-        agreed.all.rq_psn = attributes.rq_psn;
+        agreed.rq_psn = attributes.rq_psn;
     }
     if (attributes.max_rd_atomic) {
         const std::int64_t most = std::min<std::int64_t>(agreed.initiator, max.rd_atomic);
@@ -195,7 +193,7 @@ Task<Met<>> accept(Interpreter& interpreter, CaseQp& qp, const script::Connectio
     if (request == nullptr) co_return unplayable(span, "no CM_REQ line before this one");
     for (const engine::QpState state : {Init, Rtr, Rts}) {
         if (qp.state == last) break;
-        co_await step(interpreter, qp, connection, state, agreed, span);
+        co_await step(interpreter, qp, connection, state, *request, agreed, span);
     }
     // What RTS would agree on.
     if (last == Rtr)
@@ -210,7 +208,7 @@ Task<Met<>> accept(Interpreter& interpreter, CaseQp& qp, const script::Connectio
     co_await await_reply(interpreter);
     const auto& reply = objects.cm.replied();
     if (reply) {
-        auto differing = differences_from(*reply, qp, agreed.all.rq_psn);
+        auto differing = differences_from(*reply, qp, agreed.rq_psn);
         if (!differing.empty()) co_return failed(mismatch(span, std::move(differing), "CM_REP"));
     }
 
@@ -284,14 +282,14 @@ Task<Met<>> play_connection(Interpreter& interpreter, CaseQp& qp, const script::
     return event_seen(interpreter, qp, line, span);
 }
 
-Task<Met<>> no_more_requests(Interpreter& interpreter) {
+Task<Met<>> no_connection_event_left(Interpreter& interpreter) {
     auto& listener = interpreter.objects().listener;
     if (!listener) co_return Met<>{};
     co_await collect(interpreter, *listener, wire::Duration(0));
     for (const dut::CmEvent& one : listener->events) {
-        if (one.type != ConnectionEvent::ConnectRequest) continue;
+        if (one.type == ConnectionEvent::Established) continue;
         co_return failed(unexpected({}, std::string(wire::name_of(one.type)),
-                                    "a connection that no line asks for"));
+                                    fmt::format("dut cm event {}", wire::name_of(one.type))));
     }
     co_return Met<>{};
 }

@@ -1,6 +1,6 @@
 // `dut cm`: a program on the device's host that listens, accepts and ends connections. The tester
-// tells it what to do, and brings its QPs from state to state as the device's connection management
-// says: what that makes of a REQ is compared with the REQ.
+// tells it what to do, and brings its QPs from state to state with the attributes that the device's
+// connection management derives from a REQ. It compares them with that REQ.
 //
 // Source: rules CM-01 to CM-04, CM-09; librdmacm's rdma_accept and rdma_disconnect.
 #pragma once
@@ -16,7 +16,8 @@ struct CaseQp;
 Task<Met<>> play_connection(Interpreter& interpreter, CaseQp& qp, const script::Connection& line,
                             Span span);
 
-// CM-05: at the end of a case no connection is asked for that no line accepts or rejects.
-Task<Met<>> no_more_requests(Interpreter& interpreter);
+// CM-05, CM-09: at the end of a case no connection is asked for, or has ended, without a line that
+// takes it.
+Task<Met<>> no_connection_event_left(Interpreter& interpreter);
 
 } // namespace veriroce::interpreter

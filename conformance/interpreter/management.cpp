@@ -65,7 +65,7 @@ const CaseQp& qp_to_connect(const Objects& objects) {
     const auto waits = std::ranges::find_if(objects.qps, [](const auto& one) {
         return one.second.state == engine::QpState::Reset && !one.second.gsi;
     });
-    return waits == objects.qps.end() ? objects.qps.begin()->second : waits->second;
+    return waits == objects.qps.end() ? objects.own_qp() : waits->second;
 }
 
 // What the tester's end of the QP has, and expects of the DUT's.

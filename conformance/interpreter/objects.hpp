@@ -57,7 +57,7 @@ struct CaseQp {
     wire::IpAddress tester_address; // `to=`
     dut::PdHandle pd;
     dut::QpHandle dut_qp;
-    dut::CqHandle cq;      // of its sends, and of its receives unless it has two queues
+    dut::CqHandle cq; // of its sends, and of its receives unless it has two queues
     dut::CqHandle recv_cq;
     std::string srq;                                // empty: it has receives of its own
     engine::QpState state = engine::QpState::Reset; // to which this case brought the DUT's
@@ -141,6 +141,7 @@ struct Objects {
 
     // The case's own QP, for lines that concern none.
     [[nodiscard]] CaseQp& own_qp() { return qps.begin()->second; }
+    [[nodiscard]] const CaseQp& own_qp() const { return qps.begin()->second; }
     // The QP that a packet belongs to: the destination is the tester's QPN in packets of the DUT,
     // and the DUT's QPN in packets of the tester. Null if it belongs to none.
     [[nodiscard]] CaseQp* qp_of_packet(Side from, wire::Qpn destination);

@@ -51,8 +51,8 @@ class WantedByCommand {
     }
     template <OneOf<script::Post, script::Recv, script::MakeMr, script::MakeMw, script::Dereg,
                     script::WriteMemory, script::MakeCq, script::MakeSrq, script::RearmSrq,
-                    script::ArmCq, script::Congestion, script::Connection, script::Modify, script::Reconnect,
-                    script::CqQuiet, script::Counter, script::Answers>
+                    script::ArmCq, script::Congestion, script::Connection, script::Modify,
+                    script::Reconnect, script::CqQuiet, script::Counter, script::Answers>
                   Command>
     Met<std::optional<Wanted>> operator()(const Command& /*command*/) const {
         return std::nullopt;

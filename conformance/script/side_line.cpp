@@ -54,6 +54,8 @@ class SideLine {
             service_ = service_of(scope_, command.qp, service_);
         }
         command.command = (this->*row->parse)();
+        if (const auto* connection = std::get_if<Connection>(&command.command))
+            check_step(verb, command, *connection);
         cursor_.expect_end();
         return command;
     }
@@ -356,6 +358,16 @@ class SideLine {
                      number("initiator_depth", connection.initiator_depth, most)});
         }
         return connection;
+    }
+
+    // An event is no verb; who listens or rejects has no QP yet.
+    void check_step(const Word& verb, const SideCommand& command, const Connection& connection) {
+        using enum Connection::Step;
+        const bool of_no_qp = connection.step == Listen || connection.step == Reject;
+        if (command.refused && connection.step == Event)
+            cursor_.fail(verb.span, "the DUT cannot refuse an event");
+        if (of_no_qp && !command.qp.name.empty())
+            cursor_.fail(command.qp.span, "'listen' and 'reject' are about no QP");
     }
 
     Command modify() {

@@ -23,7 +23,8 @@ wire::Packet packet_of(wire::Bytes bytes) {
 
 } // namespace
 
-TEST_CASE("notation: the same packet differs in AckReq, MigReq, FECN and BECN at most",
+TEST_CASE("notation: the same packet differs in AckReq, MigReq, FECN and BECN at most, and a "
+          "datagram in its PSN",
           "[interpreter][REQ-31]") {
     for (const wire::OpcodeInfo& info : wire::opcode_table()) {
         if (info.reserved()) continue;
@@ -35,10 +36,11 @@ TEST_CASE("notation: the same packet differs in AckReq, MigReq, FECN and BECN at
                 const bool mig_req = at == 1 && bit == 6;
                 const bool congestion = at == 4 && bit >= 6;
                 const bool ack_request = at == 8 && bit == 7;
+                const bool sent_again = info.service == wire::Service::Ud && at >= 9 && at < 12;
                 bytes[at] ^= mask;
                 INFO(info.title << ", byte " << at << ", bit " << bit);
                 CHECK(same_packet(packet_of(original), packet_of(bytes)) ==
-                      (mig_req || congestion || ack_request));
+                      (mig_req || congestion || ack_request || sent_again));
                 bytes[at] ^= mask;
             }
         }
