@@ -315,7 +315,7 @@ constexpr std::array kMutants{
            .passive = true,
            .description = "On a sequence NAK for n the requester resends from n+1; n itself is "
                           "resent by timeout only.",
-           .cases = "req/sequence-nak",
+           .cases = "req/acknowledged-while-sent-again req/sequence-nak",
            .make_filter = make<ResendsFromTheNext>},
     Mutant{.name = "retry_seven_is_for_ever",
            .rule = "REQ-13",
@@ -347,8 +347,8 @@ constexpr std::array kMutants{
     Mutant{.name = "any_ack_acknowledges_the_newest",
            .rule = "REQ-07",
            .description = "Any ACK or NAK is taken for one of the request that was sent last.",
-           .cases = "req/ack-of-each req/ack-outside-by-every-power req/future-ack "
-                    "req/nak-outside req/old-ack",
+           .cases = "req/ack-of-each req/ack-outside-by-every-power req/future-ack req/nak-outside "
+                    "req/old-ack",
            .make_filter = make<AcknowledgesTheNewest>},
     Mutant{.name = "immediate_changed",
            .rule = "REQ-34",

@@ -110,7 +110,8 @@ constexpr std::array kMutants{
     Mutant{.name = "every_second_success_not_reported",
            .rule = "REQ-03",
            .description = "Every second successful completion is not reported.",
-           .cases = "req/all-signaled req/every-credit-code rnr/shared-limit-refused",
+           .cases = "req/all-signaled req/every-credit-code req/local-work-all-signaled "
+                    "rnr/shared-limit-refused",
            .make_filter = make<HidesEverySecondSuccess>},
     Mutant{.name = "flushed_receives_in_the_send_queue",
            .rule = "STA-07",
@@ -130,7 +131,7 @@ constexpr std::array kMutants{
     Mutant{.name = "establishment_not_told",
            .rule = "STA-04",
            .description = "COMM_EST is not raised.",
-           .cases = "sta/established-by-a-read sta/established-by-a-send "
+           .cases = "cm/data-before-rtu sta/established-by-a-read sta/established-by-a-send "
                     "sta/established-by-a-write",
            .make_filter = make<HidesEvents<wire::EventType::CommEst>>},
     Mutant{.name = "drained_queue_not_told",

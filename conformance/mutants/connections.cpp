@@ -30,7 +30,7 @@ void psn_read_too_high(wire::MutableBytes message) {
     const std::uint32_t psn = wire::load_u24(message, kReqPsnAt);
     wire::store_be<3>(message, kReqPsnAt, (psn + 1) & wire::kMask24);
 }
-void qpn_read_without_its_top(wire::MutableBytes message) {
+void qpn_read_without_its_middle(wire::MutableBytes message) {
     constexpr std::size_t qpn_at = 56;
     if (attribute_of(message) == kReq) message[qpn_at + 1] = std::byte{0};
 }
@@ -102,7 +102,7 @@ class LeavesOnce final : public engine::SurfaceFilter {
     std::optional<std::uint64_t> latest_;
 };
 
-// CM-01: a REP that comes again names another PSN.
+// CM-05: a REP that comes again names another PSN.
 class NewPsnInEachReply final : public engine::SurfaceFilter {
   public:
     void outbound(engine::OwnedDatagram datagram, wire::Instant /*now*/,
@@ -166,11 +166,11 @@ constexpr std::array kMutants{
            .description = "A QP begins to send at the PSN after that of the REQ.",
            .cases = "cm/accept cm/resources",
            .make_filter = make<EditsHeardMessage<psn_read_too_high>>},
-    Mutant{.name = "qpn_of_the_request_without_its_top",
+    Mutant{.name = "qpn_of_the_request_without_its_middle",
            .rule = "CM-02",
            .description = "Of the QPN in a REQ the middle byte is read as 0.",
            .cases = "cm/accept cm/resources",
-           .make_filter = make<EditsHeardMessage<qpn_read_without_its_top>>},
+           .make_filter = make<EditsHeardMessage<qpn_read_without_its_middle>>},
     Mutant{.name = "path_mtu_of_the_request_ignored",
            .rule = "CM-02",
            .description = "The path MTU is 1024, whatever the REQ asks for.",
