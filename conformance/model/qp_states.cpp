@@ -1,6 +1,7 @@
 #include "conformance/model/qp_states.hpp"
 
 #include <array>
+#include <bit>
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -91,6 +92,8 @@ void QpStates::told_attributes(const Qp& qp, const dut::QpAttributes& told) {
         const std::optional<std::uint8_t> set = qp.attributes.*value;
         const std::optional<std::uint8_t> now = told.*value;
         if (!set || !now || *now == *set || (may_grow && *now > *set)) continue;
+        // REQ-27: a device may round it down.
+        if (value == &QpAttributes::max_rd_atomic && *now == std::bit_floor(*set)) continue;
         tell(rule, fmt::format("{} was set to {}", name, *set),
              fmt::format("the device reports {}", *now));
         found_.back().level = rules::Level::Should;
