@@ -24,10 +24,9 @@ const std::string grammar_path =
 // Words whose tables are rows of a parser. A new command has a new alternative in its variant,
 // and belongs here as well.
 constexpr std::string_view commands[] = {
-    "post",  "recv",      "mr",       "mw",      "dereg",   "write",     "cq",
-    "srq",   "arm",       "rearm",    "modify",  "done",    "state",     "event",
-    "quiet", "reconnect", "notified", "counter", "answers", "congestion",
-    "cm"};
+    "post",  "recv",      "mr",       "mw",      "dereg",   "write",      "cq",
+    "srq",   "arm",       "rearm",    "modify",  "done",    "state",      "event",
+    "quiet", "reconnect", "notified", "counter", "answers", "congestion", "cm"};
 static_assert(std::size(commands) == std::variant_size_v<Command::variant>);
 
 using WordSet = std::set<std::string_view>;
@@ -50,9 +49,9 @@ WordSet kinds() {
 }
 
 WordSet enumerators() {
-    WordSet words = joined(wire::kNamesOf<wire::QpState>, completion_statuses(),
-                           wire::kNamesOf<wire::WcOpcode>, wire::kNamesOf<wire::EventType>,
-                           wire::kNamesOf<wire::ConnectionEvent>);
+    WordSet words =
+        joined(wire::kNamesOf<wire::QpState>, completion_statuses(), wire::kNamesOf<wire::WcOpcode>,
+               wire::kNamesOf<wire::EventType>, wire::kNamesOf<wire::ConnectionEvent>);
     for (const wire::NakCode code :
          {wire::NakCode::PsnSequence, wire::NakCode::InvalidRequest, wire::NakCode::RemoteAccess,
           wire::NakCode::RemoteOperational, wire::NakCode::InvalidRdRequest})
@@ -101,11 +100,11 @@ std::string grammar() {
     const WordSet values = joined(capabilities(), traits(), case_tags(), access_words(),
                                   wire::kNamesOf<PatternKind>, wire::kNamesOf<wire::DeviceCounter>,
                                   opcode_classes(), WordSet{"responder", "requester", "both"});
-    WordSet clauses = joined(attribute_names(false),
-                             WordSet{"within", "after", "measure", "as", "exact", "when", "also",
-                                     "until", "refuses", "warn", "in", "rnr", "timeout", "listen",
-                                     "accept", "reject", "disconnect", "responder_resources",
-                                     "initiator_depth"});
+    WordSet clauses =
+        joined(attribute_names(false),
+               WordSet{"within", "after", "measure", "as", "exact", "when", "also", "until",
+                       "refuses", "warn", "in", "rnr", "timeout", "listen", "accept", "reject",
+                       "disconnect", "responder_resources", "initiator_depth"});
     const std::vector<std::string> rules{
         rule("comment.line.number-sign", "#.*$"),
         rule("string.quoted.double", R"re((?:hex)?\"[^\"]*\")re"),
