@@ -394,25 +394,16 @@ bool mend_stray_reply(wire::MutableBytes message) {
 }
 
 // A connection is known by the number that a REP gave it.
-class UnknownEndsInSilence final : public engine::SurfaceFilter {
-  public:
-    void inbound(engine::OwnedDatagram datagram, wire::Instant /*now*/,
-                 std::vector<engine::OwnedDatagram>& in,
-                 std::vector<engine::OwnedDatagram>& /*answers*/) override {
-        const auto message = datagram_in(datagram);
-        const bool ends = !message.empty() && attribute_of(message) == kDreq;
-        if (ends && !known_.contains(wire::load_u32(message, kRemoteIdAt))) return;
-        in.push_back(std::move(datagram));
+class UnknownEndsInSilence final : public MessageFilter {
+    bool hears(wire::MutableBytes message) override {
+        return attribute_of(message) != kDreq ||
+               known_.contains(wire::load_u32(message, kRemoteIdAt));
     }
-    void outbound(engine::OwnedDatagram datagram, wire::Instant /*now*/,
-                  std::vector<engine::OwnedDatagram>& out) override {
-        const auto message = datagram_in(datagram);
-        if (!message.empty() && attribute_of(message) == kRep)
-            known_.insert(wire::load_u32(message, kLocalIdAt));
-        out.push_back(std::move(datagram));
+    bool sends(wire::MutableBytes message) override {
+        if (attribute_of(message) == kRep) known_.insert(wire::load_u32(message, kLocalIdAt));
+        return true;
     }
 
-  private:
     std::set<std::uint32_t> known_;
 };
 

@@ -2,6 +2,7 @@
 // and in what ends a connection; and what it may do otherwise than the engine's.
 #include <algorithm>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "conformance/mutants/groups.hpp"
@@ -46,22 +47,16 @@ void resources_exchanged(wire::MutableBytes message) {
 }
 
 // CM-05: each REQ is a new one.
-class EachRequestIsNew final : public engine::SurfaceFilter {
-  public:
-    void inbound(engine::OwnedDatagram datagram, wire::Instant /*now*/,
-                 std::vector<engine::OwnedDatagram>& in,
-                 std::vector<engine::OwnedDatagram>& /*answers*/) override {
-        const auto message = datagram_in(datagram);
-        if (!message.empty() && attribute_of(message) == kReq) {
-            const std::uint64_t transaction = wire::load_u64(message, kTransactionAt);
-            const bool again = std::ranges::find(seen_, transaction) != seen_.end();
-            seen_.push_back(transaction);
-            if (again) message[kTransactionAt] ^= static_cast<std::byte>(seen_.size());
-        }
-        in.push_back(std::move(datagram));
+class EachRequestIsNew final : public MessageFilter {
+    bool hears(wire::MutableBytes message) override {
+        if (attribute_of(message) != kReq) return true;
+        const std::uint64_t transaction = wire::load_u64(message, kTransactionAt);
+        const bool again = std::ranges::find(seen_, transaction) != seen_.end();
+        seen_.push_back(transaction);
+        if (again) message[kTransactionAt] ^= static_cast<std::byte>(seen_.size());
+        return true;
     }
 
-  private:
     std::vector<std::uint64_t> seen_;
 };
 
@@ -83,76 +78,56 @@ void rejected_as_unknown(wire::MutableBytes message) {
     if (attribute_of(message) == kRej) wire::store_be<2>(message, kRejReasonAt, unknown_service);
 }
 
-// What leaves a second time, the same message, does not leave.
-template <std::uint16_t Attribute>
-class LeavesOnce final : public engine::SurfaceFilter {
+// Whether the message leaves again, by its transaction.
+class Latest {
   public:
-    void outbound(engine::OwnedDatagram datagram, wire::Instant /*now*/,
-                  std::vector<engine::OwnedDatagram>& out) override {
-        const auto message = datagram_in(datagram);
-        if (!message.empty() && attribute_of(message) == Attribute) {
-            const std::uint64_t transaction = wire::load_u64(message, kTransactionAt);
-            if (latest_ == transaction) return;
-            latest_ = transaction;
-        }
-        out.push_back(std::move(datagram));
+    bool comes_again(wire::Bytes message) {
+        const std::uint64_t transaction = wire::load_u64(message, kTransactionAt);
+        return std::exchange(latest_, transaction) == transaction;
     }
 
   private:
     std::optional<std::uint64_t> latest_;
 };
 
-// CM-05: a REP that comes again names another PSN.
-class NewPsnInEachReply final : public engine::SurfaceFilter {
-  public:
-    void outbound(engine::OwnedDatagram datagram, wire::Instant /*now*/,
-                  std::vector<engine::OwnedDatagram>& out) override {
-        const auto message = datagram_in(datagram);
-        if (!message.empty() && attribute_of(message) == kRep) {
-            const std::uint64_t transaction = wire::load_u64(message, kTransactionAt);
-            if (latest_ == transaction) message[kRepPsnAt + 2] ^= std::byte{1};
-            latest_ = transaction;
-        }
-        out.push_back(std::move(datagram));
+template <std::uint16_t Attribute>
+class LeavesOnce final : public MessageFilter {
+    bool sends(wire::MutableBytes message) override {
+        return attribute_of(message) != Attribute || !latest_.comes_again(message);
     }
 
-  private:
-    std::optional<std::uint64_t> latest_;
+    Latest latest_;
+};
+
+// CM-05: a REP that comes again names another PSN.
+class NewPsnInEachReply final : public MessageFilter {
+    bool sends(wire::MutableBytes message) override {
+        if (attribute_of(message) == kRep && latest_.comes_again(message))
+            message[kRepPsnAt + 2] ^= std::byte{1};
+        return true;
+    }
+
+    Latest latest_;
 };
 
 // --- the end
 
 template <std::uint16_t Attribute>
-class NeverLeaves final : public engine::SurfaceFilter {
-  public:
-    void outbound(engine::OwnedDatagram datagram, wire::Instant /*now*/,
-                  std::vector<engine::OwnedDatagram>& out) override {
-        const auto message = datagram_in(datagram);
-        if (!message.empty() && attribute_of(message) == Attribute) return;
-        out.push_back(std::move(datagram));
-    }
+class NeverLeaves final : public MessageFilter {
+    bool sends(wire::MutableBytes message) override { return attribute_of(message) != Attribute; }
 };
 
 // CM-09: a DREQ is obeyed whatever QP it names.
-class AnyQpEnds final : public engine::SurfaceFilter {
-  public:
-    void inbound(engine::OwnedDatagram datagram, wire::Instant /*now*/,
-                 std::vector<engine::OwnedDatagram>& in,
-                 std::vector<engine::OwnedDatagram>& /*answers*/) override {
-        const auto message = datagram_in(datagram);
-        if (!message.empty() && attribute_of(message) == kDreq)
-            wire::store_be<3>(message, kDreqQpnAt, qpn_.value);
-        in.push_back(std::move(datagram));
+class AnyQpEnds final : public MessageFilter {
+    bool hears(wire::MutableBytes message) override {
+        if (attribute_of(message) == kDreq) wire::store_be<3>(message, kDreqQpnAt, qpn_.value);
+        return true;
     }
-    void outbound(engine::OwnedDatagram datagram, wire::Instant /*now*/,
-                  std::vector<engine::OwnedDatagram>& out) override {
-        const auto message = datagram_in(datagram);
-        if (!message.empty() && attribute_of(message) == kRep)
-            qpn_ = {wire::load_u24(message, kRepQpnAt)};
-        out.push_back(std::move(datagram));
+    bool sends(wire::MutableBytes message) override {
+        if (attribute_of(message) == kRep) qpn_ = {wire::load_u24(message, kRepQpnAt)};
+        return true;
     }
 
-  private:
     wire::Qpn qpn_; // of the latest REP
 };
 
@@ -252,32 +227,21 @@ constexpr std::array kMutants{
 
 // --- what it may do as well
 
-class RepeatedRequestsUnanswered final : public engine::SurfaceFilter {
-  public:
-    void inbound(engine::OwnedDatagram datagram, wire::Instant /*now*/,
-                 std::vector<engine::OwnedDatagram>& in,
-                 std::vector<engine::OwnedDatagram>& /*answers*/) override {
-        const auto message = datagram_in(datagram);
-        if (!message.empty() && attribute_of(message) == kReq) {
-            if (std::ranges::equal(latest_, message)) return;
-            latest_.assign(message.begin(), message.end());
-        }
-        in.push_back(std::move(datagram));
+class RepeatedRequestsUnanswered final : public MessageFilter {
+    bool hears(wire::MutableBytes message) override {
+        if (attribute_of(message) != kReq) return true;
+        if (std::ranges::equal(latest_, message)) return false;
+        latest_.assign(message.begin(), message.end());
+        return true;
     }
 
-  private:
     std::vector<std::byte> latest_;
 };
 
 // N-34: a peer that does not answer hears no REJ.
-class GivesUpInSilence final : public engine::SurfaceFilter {
-  public:
-    void outbound(engine::OwnedDatagram datagram, wire::Instant /*now*/,
-                  std::vector<engine::OwnedDatagram>& out) override {
-        const auto message = datagram_in(datagram);
-        const bool of_reply = !message.empty() && attribute_of(message) == kRej &&
-                              message[kRejMessageAt] != std::byte{0};
-        if (!of_reply) out.push_back(std::move(datagram));
+class GivesUpInSilence final : public MessageFilter {
+    bool sends(wire::MutableBytes message) override {
+        return attribute_of(message) != kRej || message[kRejMessageAt] == std::byte{0};
     }
 };
 

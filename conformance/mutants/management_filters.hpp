@@ -45,24 +45,39 @@ inline std::uint16_t attribute_of(wire::Bytes datagram) {
     return wire::load_u16(datagram, kAttributeAt);
 }
 
-template <void (*Edit)(wire::MutableBytes)>
-class EditsSentMessage final : public engine::SurfaceFilter {
+// Looks at each whole datagram to or from QP 1, and may change it. Whether it goes on.
+class MessageFilter : public engine::SurfaceFilter {
   public:
+    void inbound(engine::OwnedDatagram datagram, wire::Instant /*now*/,
+                 std::vector<engine::OwnedDatagram>& in,
+                 std::vector<engine::OwnedDatagram>& /*answers*/) final {
+        const auto message = datagram_in(datagram);
+        if (message.empty() || hears(message)) in.push_back(std::move(datagram));
+    }
     void outbound(engine::OwnedDatagram datagram, wire::Instant /*now*/,
-                  std::vector<engine::OwnedDatagram>& out) override {
-        if (const auto message = datagram_in(datagram); !message.empty()) Edit(message);
-        out.push_back(std::move(datagram));
+                  std::vector<engine::OwnedDatagram>& out) final {
+        const auto message = datagram_in(datagram);
+        if (message.empty() || sends(message)) out.push_back(std::move(datagram));
+    }
+
+  protected:
+    virtual bool hears(wire::MutableBytes /*message*/) { return true; }
+    virtual bool sends(wire::MutableBytes /*message*/) { return true; }
+};
+
+template <void (*Edit)(wire::MutableBytes)>
+class EditsSentMessage final : public MessageFilter {
+    bool sends(wire::MutableBytes message) override {
+        Edit(message);
+        return true;
     }
 };
 
 template <void (*Edit)(wire::MutableBytes)>
-class EditsHeardMessage final : public engine::SurfaceFilter {
-  public:
-    void inbound(engine::OwnedDatagram datagram, wire::Instant /*now*/,
-                 std::vector<engine::OwnedDatagram>& in,
-                 std::vector<engine::OwnedDatagram>& /*answers*/) override {
-        if (const auto message = datagram_in(datagram); !message.empty()) Edit(message);
-        in.push_back(std::move(datagram));
+class EditsHeardMessage final : public MessageFilter {
+    bool hears(wire::MutableBytes message) override {
+        Edit(message);
+        return true;
     }
 };
 
