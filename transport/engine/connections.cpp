@@ -69,7 +69,7 @@ constexpr std::size_t kGuidAt = 52;
 constexpr std::uint64_t kOwnGuid = 0x0200'00FF'FE00'0002;
 
 constexpr std::size_t kMraTimeoutAt = 33; // 5 bits
-constexpr std::size_t kMessageAt = 32;    // 2 bits: what a REJ refuses, or an MRA is about
+constexpr std::size_t kMessageAt = 32;    // 2 bits
 constexpr std::byte kMessageBits{0xC0};
 constexpr std::byte kOfReply{0x40}; // 0 is the REQ
 constexpr std::size_t kRejReasonAt = 34;
@@ -116,10 +116,19 @@ ManagementDatagram begin_answer(wire::Bytes request, Attribute attribute, std::u
                  wire::load_u32(request, kLocalIdAt));
 }
 
+// Of the message that began as `begun` says, a REQ unless `of` names another one.
+ManagementDatagram rejection(ManagementDatagram begun, RejectReason reason, std::byte of = {}) {
+    begun[kMessageAt] = of;
+    wire::store_be<2>(wire::MutableBytes(begun), kRejReasonAt, static_cast<std::uint16_t>(reason));
+    return begun;
+}
 ManagementDatagram rejection(wire::Bytes request, RejectReason reason) {
-    ManagementDatagram answer = begin_answer(request, Attribute::Rej, 0);
-    wire::store_be<2>(wire::MutableBytes(answer), kRejReasonAt, static_cast<std::uint16_t>(reason));
-    return answer;
+    return rejection(begin_answer(request, Attribute::Rej, 0), reason);
+}
+
+// What a REJ refuses, or an MRA is about.
+std::byte named_in(wire::Bytes message) {
+    return std::byte(wire::load_u8(message, kMessageAt)) & kMessageBits;
 }
 
 ManagementDatagram no_datagram_service(wire::Bytes request) {
@@ -314,7 +323,7 @@ void Connections::of_connection(wire::Bytes message, wire::Instant now) {
     }
     if (connection.state != State::Replied) return;
     if (attribute == Attribute::Rtu) return establish(*live);
-    if ((std::byte(wire::load_u8(message, kMessageAt)) & kMessageBits) != kOfReply) return;
+    if (named_in(message) != kOfReply) return;
     if (attribute == Attribute::Rej) end(*live, wire::ConnectionEvent::Rejected);
     if (attribute == Attribute::Mra) { // CM-10
         connection.deadline =
@@ -324,9 +333,9 @@ void Connections::of_connection(wire::Bytes message, wire::Instant now) {
 
 // A peer that gives up on its REQ knows no number of ours.
 void Connections::end_of_request(wire::Bytes message) {
-    const bool of_request =
-        attribute_of(message) == Attribute::Rej && wire::load_u32(message, kRemoteIdAt) == 0 &&
-        (std::byte(wire::load_u8(message, kMessageAt)) & kMessageBits) == std::byte{0};
+    const bool of_request = attribute_of(message) == Attribute::Rej &&
+                            wire::load_u32(message, kRemoteIdAt) == 0 &&
+                            named_in(message) == std::byte{0};
     if (!of_request) return;
     for (Live& live : connections_) {
         const bool same = live.second.peer_id == wire::load_u32(message, kLocalIdAt) &&
@@ -403,13 +412,11 @@ bool Connections::reject(ConnectionId id) {
     const auto found = connections_.find(id);
     if (found == connections_.end() || found->second.state != State::Requested) return false;
     Connection& connection = found->second;
-    ManagementDatagram refusal =
-        begin(Attribute::Rej, connection.transaction, id.value, connection.peer_id);
-    wire::store_be<2>(wire::MutableBytes(refusal), kRejReasonAt,
-                      static_cast<std::uint16_t>(RejectReason::Consumer));
     connection.state = State::Ended;
-    connection.latest = refusal;
-    send(connection, refusal);
+    connection.latest =
+        rejection(begin(Attribute::Rej, connection.transaction, id.value, connection.peer_id),
+                  RejectReason::Consumer);
+    send(connection, connection.latest);
     return true;
 }
 
@@ -464,13 +471,10 @@ void Connections::advance(wire::Instant now) {
             end(live, wire::ConnectionEvent::Disconnected);
             continue;
         }
-        // N-34: the peer hears that nobody waits for it any more.
-        ManagementDatagram refusal =
-            begin(Attribute::Rej, connection.transaction, live.first.value, connection.peer_id);
-        refusal[kMessageAt] = kOfReply;
-        wire::store_be<2>(wire::MutableBytes(refusal), kRejReasonAt,
-                          static_cast<std::uint16_t>(RejectReason::Timeout));
-        send(connection, refusal);
+        // N-34: the host tells the peer that it has given up.
+        send(connection, rejection(begin(Attribute::Rej, connection.transaction, live.first.value,
+                                         connection.peer_id),
+                                   RejectReason::Timeout, kOfReply));
         end(live, wire::ConnectionEvent::Unreachable);
     }
 }
