@@ -236,7 +236,7 @@ void ask_connections(Talk& talk, const Subject& subject) {
                  "one program listens for each connection of the contract", "EBUSY");
     const auto events = talk.gives("cm_events", dut::CmEvents{.wait_ms = 0});
     if (!events) return;
-    talk.check(events->events.empty(), "cm_events", "no event, because nobody asks");
+    talk.check(events->events.empty(), "cm_events", "no event before a REQ has come");
     constexpr dut::ConnectionHandle unknown{0x7FFF'FFFF};
     talk.refuses("cm_qp_attributes of an unknown connection",
                  dut::CmQpAttributes{.connection = unknown}, InvalidParams, "an unknown handle");

@@ -18,7 +18,7 @@
 
 namespace veriroce::dut {
 
-// The service of port 0 of RDMA's TCP port space; that of another port is so much higher.
+// The service ID of port 0 in RDMA's TCP port space; add the port's number for another port.
 inline constexpr std::uint64_t kTcpServices = 0x0000'0000'0106'0000;
 
 // The states for which a connection has attributes.

@@ -8,9 +8,9 @@
 //   connections.accept(id, {...}, now);                   REP; Established once an RTU has come
 //   connections.advance(now); connections.poll_message(); connections.next_deadline()
 //
-// A REQ for a service that nobody listens for is refused, and each message that is malformed, of
-// another class or unknown gets no answer. An unanswered REP or DREQ is sent again as often as the
-// REQ allows; then the connection is given up.
+// The host refuses a REQ for a service without a listener. It does not answer a message that is
+// malformed, of another class or unknown. It sends an unanswered REP or DREQ again as often as the
+// REQ allows, and then gives the connection up.
 //
 // Source: rules CM-01 to CM-11, CM-13, N-30 to N-34; InfiniBand volume 1 chapter 12.
 #pragma once
@@ -82,7 +82,7 @@ class Connections {
         std::optional<ServiceId> service = {}; // of a connection's messages
     };
 
-    // Whether nobody else listens for it.
+    // False if a program listens for it already.
     bool listen(ServiceId service);
     // Its program is gone: its connections end, and no more messages about them leave.
     void stop(ServiceId service);
@@ -144,7 +144,7 @@ class Connections {
     void of_connection(wire::Bytes message, wire::Instant now);
     void end_of_request(wire::Bytes message);
     void begin_disconnect(Live& live, wire::Instant now);
-    // Makes room for one more; whether there is any.
+    // Makes room for one more; false if all connections are in use.
     bool make_room();
     // The connection that this REQ began; null if it is a new one.
     Live* begun_by(wire::Bytes request);
