@@ -5,8 +5,8 @@
 # FUZZ_SECONDS (5) is the time for each fuzz target; one target per core runs at a time.
 # INTEROP_SECONDS (2400) is the time limit of --interop; INTEROP_SHARE is in tests/interop/run.sh.
 # SANITIZED_PART=1, 2 or 3 plays that part of the tests (cmake/tests.cmake) only with sanitizers,
-# the other two only without, and the end says so; SWEEP_SHARE=I/N plays that much of the longest
-# sweeps (tests/conformance/plan/playing.hpp).
+# and fuzzes its rooms, the other two parts only without, and the end says so; SWEEP_SHARE=I/N plays
+# that much of the longest sweeps (tests/conformance/plan/playing.hpp).
 # Exit codes: 0 all passed, 1 something failed, 2 usage, 3 the machine could not run the tests.
 set -euo pipefail
 cd "$(dirname "$0")"

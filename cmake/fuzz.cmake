@@ -1,5 +1,6 @@
 # Fuzz targets: tests/fuzz/<room>_<what>_fuzz.cpp is the program fuzz_<room>_<what>, linked with
-# that room. Seeds, if any, stand in tests/fuzz/corpus/<room>_<what>/. `fuzzers` builds them all.
+# that room. Seeds, if any, stand in tests/fuzz/corpus/<room>_<what>/. `fuzzers` builds them all; if
+# some parts of the tests are wanted (cmake/tests.cmake), those of the rooms in these parts.
 
 add_custom_target(fuzzers)
 file(GLOB fuzz_sources CONFIGURE_DEPENDS tests/fuzz/*_fuzz.cpp)
@@ -13,6 +14,12 @@ foreach(source IN LISTS fuzz_sources)
     endwhile()
     if(NOT TARGET veriroce_${room})
         message(FATAL_ERROR "${source}: no room is called '${room}' (<room>_<what>_fuzz.cpp)")
+    endif()
+    if(COMMAND is_wanted)
+        is_wanted(wanted ${room})
+        if(NOT wanted)
+            continue()
+        endif()
     endif()
     add_executable(fuzz_${name} ${source})
     target_link_libraries(fuzz_${name} PRIVATE veriroce_options veriroce_${room})

@@ -66,8 +66,8 @@ set(VERIROCE_TEST_PARTS "" CACHE STRING
     "1, 2 and 3: build these parts of the tests, and what they need; nothing: all of them")
 set(test_part_1 explorer plan script_import sheet testbed)
 set(test_part_3 agent analysis_database analysis_page analyze bench capture command_line
-    conformance_commands decode dissector_commands dut fault filter flow inject mpi preflight print
-    program reports rules two_points wire)
+    conformance_commands decode dissect dissector_commands dut fault filter flow inject mpi
+    preflight print program reports rules transport_commands two_points wire)
 
 # With sanitizers a process takes longer to start than most tests: rooms whose tests are many and
 # short are played by one process each.
@@ -144,9 +144,13 @@ foreach(dir IN LISTS test_dirs)
 endforeach()
 
 # What follows is of the program's part, or left out by sanitizers.
+set(programs veriroce veriroce-agent)
+if(TARGET veriroce-mpi)
+    list(APPEND programs veriroce-mpi)
+endif()
 is_wanted(wanted program)
 if(VERIROCE_SANITIZE AND NOT wanted)
-    set_target_properties(veriroce veriroce-agent ${room_targets} PROPERTIES EXCLUDE_FROM_ALL ON)
+    set_target_properties(${programs} ${room_targets} PROPERTIES EXCLUDE_FROM_ALL ON)
     return()
 endif()
 
