@@ -4,6 +4,7 @@
 
 #include "conformance/interpreter/notation.hpp"
 #include "conformance/script/mad_fields.hpp"
+#include "dissector/wire/connection_message.hpp"
 
 namespace veriroce::interpreter {
 namespace {
@@ -23,21 +24,21 @@ void CmBook::note(Side from, const wire::Packet& packet) {
     const auto number = [&](std::string_view name) {
         return static_cast<std::uint32_t>(value(name));
     };
-    if (from == Side::Tester && *message == kReqAttribute) {
+    if (from == Side::Tester && *message == wire::cm::kReq) {
         const Asked asked{.transaction = value("mad.transactionid"),
                           .own = number("cm.localcommid")};
         if (connection_.asked == asked) return; // it comes again
         former_ = std::exchange(connection_, {.asked = asked, .replied = {}});
-    } else if (from == Side::Dut && *message == kRejAttribute) {
+    } else if (from == Side::Dut && *message == wire::cm::kRej) {
         const bool latest = connection_.asked && !connection_.replied &&
                             number("cm.remotecommid") == connection_.asked->own;
         if (latest && former_.replied) connection_ = former_;
-    } else if (from == Side::Dut && *message == kRepAttribute) {
+    } else if (from == Side::Dut && *message == wire::cm::kRep) {
         if (!asked() || number("cm.remotecommid") != asked()->own) return;
         connection_.replied = {.peer = number("cm.localcommid"),
                                .qpn = {number("cm.localqpn")},
                                .start_psn = wire::Psn(number("cm.startpsn"))};
-    } else if (from == Side::Dut && *message == kDreqAttribute) {
+    } else if (from == Side::Dut && *message == wire::cm::kDreq) {
         disconnects_ = value("mad.transactionid");
     }
 }

@@ -18,6 +18,7 @@
 #include "conformance/interpreter/tester_peer.hpp"
 #include "conformance/interpreter/values.hpp"
 #include "conformance/script/mad_fields.hpp"
+#include "dissector/wire/connection_message.hpp"
 
 namespace veriroce::interpreter {
 namespace {
@@ -77,14 +78,14 @@ const Entry* latest_request(Interpreter& interpreter) {
     const Record& record = interpreter.record();
     for (auto one = gsi.entries.rbegin(); one != gsi.entries.rend(); ++one) {
         const Entry& entry = record[*one];
-        if (entry.from == Side::Tester && management_of(*entry.packet) == kReqAttribute)
+        if (entry.from == Side::Tester && management_of(*entry.packet) == wire::cm::kReq)
             return &entry;
     }
     return nullptr;
 }
 
 std::int64_t value_in(const Entry& request, std::string_view name) {
-    return field_of(request, *script::mad_field(kReqAttribute, name)).value_or(0);
+    return field_of(request, *script::mad_field(wire::cm::kReq, name)).value_or(0);
 }
 
 // CM-02, CM-03: where the attributes of the DUT's QP are not what the REQ asks for.

@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "conformance/interpreter/attributes.hpp"
 #include "conformance/interpreter/clock.hpp"
 #include "conformance/interpreter/honest_peer.hpp"
 #include "conformance/interpreter/interpreter.hpp"
@@ -21,6 +22,7 @@
 #include "conformance/interpreter/values.hpp"
 #include "conformance/interpreter/waiting.hpp"
 #include "conformance/script/words.hpp"
+#include "dissector/wire/connection_message.hpp"
 
 namespace veriroce::interpreter {
 namespace {
@@ -433,12 +435,12 @@ bool is_copy_of_the_wire(Interpreter& interpreter, const CaseQp& qp, std::size_t
 // CM-10: whether the DUT asks for patience, with its answer to a REQ.
 bool is_wait_for_answer(const CaseQp& qp, const Record& record, std::size_t index) {
     const Entry& entry = record[index];
-    if (!entry.packet || management_of(*entry.packet) != kMraAttribute) return false;
+    if (!entry.packet || management_of(*entry.packet) != wire::cm::kMra) return false;
     const auto asked =
         std::ranges::find_if(qp.entries.rbegin(), qp.entries.rend(), [&](std::size_t one) {
             return one < index && record[one].from == Side::Tester && record[one].packet;
         });
-    return asked != qp.entries.rend() && management_of(*record[*asked].packet) == kReqAttribute;
+    return asked != qp.entries.rend() && management_of(*record[*asked].packet) == wire::cm::kReq;
 }
 
 } // namespace

@@ -16,6 +16,7 @@
 #include "conformance/interpreter/send.hpp"
 #include "conformance/script/mad_fields.hpp"
 #include "dissector/decode/mad.hpp"
+#include "dissector/wire/connection_message.hpp"
 #include "dissector/wire/management.hpp"
 
 namespace veriroce::interpreter {
@@ -53,13 +54,6 @@ constexpr std::array kDefaults{
     Default{"cm.alt_localacktout", 14},
 };
 
-std::uint64_t code_of(wire::Mtu mtu) {
-    std::uint64_t code = 1;
-    for (std::uint32_t bytes = 256; bytes < wire::bytes_of(mtu); bytes *= 2)
-        ++code;
-    return code;
-}
-
 // The QP that a REQ is about: the first one that is not connected, or the case's own.
 const CaseQp& qp_to_connect(const Objects& objects) {
     const auto waits = std::ranges::find_if(objects.qps, [](const auto& one) {
@@ -72,7 +66,7 @@ const CaseQp& qp_to_connect(const Objects& objects) {
 void put_attributes(std::vector<std::byte>& request, const CaseQp& qp,
                     const Environment& environment) {
     const auto put = [&](std::string_view name, std::int64_t value) {
-        put_mad_field(request, *script::mad_field(kReqAttribute, name),
+        put_mad_field(request, *script::mad_field(wire::cm::kReq, name),
                       static_cast<std::uint64_t>(value));
     };
     const dut::QpAttributes rtr = step_to(engine::QpState::Rtr, qp, environment);
@@ -88,7 +82,7 @@ void put_attributes(std::vector<std::byte>& request, const CaseQp& qp,
 void put_ip_service(std::vector<std::byte>& request, const CaseQp& gsi,
                     const Environment& environment) {
     constexpr std::uint16_t port = 49152;
-    const std::size_t at = script::mad_field(kReqAttribute, "cm.private")->bit / 8;
+    const std::size_t at = script::mad_field(wire::cm::kReq, "cm.private")->bit / 8;
     const wire::MutableBytes header = wire::MutableBytes(request).subspan(at);
     const auto put_address = [&](std::size_t to, const wire::IpAddress& address) {
         const std::size_t first = address.v4() ? 12 : 0;
@@ -113,7 +107,7 @@ Answer answer_in(const Record& record) {
         if (entry.from != Side::Dut || !entry.packet ||
             entry.packet->info().service != wire::Service::Ud)
             continue;
-        if (management_of(*entry.packet) != kMraAttribute) return Answer::Last;
+        if (management_of(*entry.packet) != wire::cm::kMra) return Answer::Last;
         found = Answer::Wait;
     }
     return found;
@@ -122,9 +116,9 @@ Answer answer_in(const Record& record) {
 // A REQ for a service that the device does not offer.
 script::SendPacket question(bool of_ip_service) {
     script::SendPacket made{.qp = {.name = std::string(script::kGsiName)},
-                            .kind = script::Management{kReqAttribute}};
+                            .kind = script::Management{wire::cm::kReq}};
     if (of_ip_service) {
-        made.fields.push_back({.field = *script::mad_field(kReqAttribute, "cm.serviceid"),
+        made.fields.push_back({.field = *script::mad_field(wire::cm::kReq, "cm.serviceid"),
                                .value = script::Expr{.number = kIpService},
                                .span = {}});
     }
@@ -191,23 +185,23 @@ std::vector<std::byte> honest_datagram(std::uint16_t attribute, const Objects& o
     put("cm.remoteqpneecn", identity.dut_qpn.value);
     put("cm.remoteqpn", identity.dut_qpn.value);
     put("cm.startpsn", identity.dut_start.value());
-    put("cm.pppmtu", code_of(identity.mtu));
+    put("cm.pppmtu", wire::cm::code_of(identity.mtu));
     for (const std::string_view name : {"cm.prim_localgid", "cm.alt_localgid"})
         put_gid(name, gsi.tester_address);
     for (const std::string_view name : {"cm.prim_remotegid", "cm.alt_remotegid"})
         put_gid(name, environment.dut_address);
-    if (objects.listener && attribute == kReqAttribute) {
+    if (objects.listener && attribute == wire::cm::kReq) {
         put("cm.serviceid", objects.listener->service);
         put_attributes(datagram, own, environment);
         put_ip_service(datagram, gsi, environment);
     }
-    if (const auto& replied = objects.cm.replied(); replied && attribute != kReqAttribute) {
+    if (const auto& replied = objects.cm.replied(); replied && attribute != wire::cm::kReq) {
         put("cm.localcommid", objects.cm.asked()->own);
         put("cm.remotecommid", replied->peer);
         put("cm.remoteqpneecn", replied->qpn.value);
-        if (attribute == kDrepAttribute) {
+        if (attribute == wire::cm::kDrep) {
             put("mad.transactionid", objects.cm.disconnects().value_or(0));
-        } else if (attribute != kDreqAttribute) {
+        } else if (attribute != wire::cm::kDreq) {
             put("mad.transactionid", objects.cm.asked()->transaction);
         }
     }

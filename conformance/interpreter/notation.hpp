@@ -22,12 +22,6 @@ std::string duration_text(wire::Duration duration); // "67.108 ms"
 
 // The attribute of a message of connection management; nothing if the packet has none.
 std::optional<std::uint16_t> management_of(const wire::Packet& packet);
-inline constexpr std::uint16_t kReqAttribute = 0x10; // CM_REQ
-inline constexpr std::uint16_t kMraAttribute = 0x11; // CM_MRA
-inline constexpr std::uint16_t kRejAttribute = 0x12;
-inline constexpr std::uint16_t kRepAttribute = 0x13;
-inline constexpr std::uint16_t kDreqAttribute = 0x15;
-inline constexpr std::uint16_t kDrepAttribute = 0x16;
 
 std::string_view opcode_text(const wire::Packet& packet); // "NAK", "RDMA_READ_REQUEST", "CM_REJ"
 // "ACK psn=2 msn=1": the opcode and the most important fields. `psn` is relative to the first PSN

@@ -7,16 +7,15 @@
 #include <fmt/format.h>
 
 #include "dissector/wire/bytes.hpp"
+#include "dissector/wire/connection_message.hpp"
 #include "dissector/wire/management.hpp"
 
 namespace veriroce::model {
 namespace {
 
-constexpr std::size_t kClassAt = 1;
-constexpr std::size_t kTransactionAt = 8;
-constexpr std::size_t kAttributeAt = 16;
-constexpr std::size_t kDataAt = 24; // begins with the sender's number of the communication
-constexpr std::size_t kLeastBytes = kDataAt + 8;
+namespace cm = wire::cm;
+
+constexpr std::size_t kLeastBytes = cm::kRemoteIdAt + 4;
 
 // A message that answers another one, and where it repeats the number that the other side gave.
 struct Answer {
@@ -25,14 +24,13 @@ struct Answer {
     std::string_view field;
     std::size_t at;
 };
-constexpr std::uint16_t kReply = 0x13;
 constexpr std::array kAnswers{
-    Answer{0x11, "MRA", "remotecommid", kDataAt + 4},
-    Answer{0x12, "REJ", "remotecommid", kDataAt + 4},
-    Answer{kReply, "REP", "remotecommid", kDataAt + 4},
-    Answer{0x16, "DREP", "remotecommid", kDataAt + 4},
-    Answer{0x18, "SIDR_REP", "requestid", kDataAt},
-    Answer{0x1A, "APR", "remotecommid", kDataAt + 4},
+    Answer{cm::kMra, "MRA", "remotecommid", cm::kRemoteIdAt},
+    Answer{cm::kRej, "REJ", "remotecommid", cm::kRemoteIdAt},
+    Answer{cm::kRep, "REP", "remotecommid", cm::kRemoteIdAt},
+    Answer{cm::kDrep, "DREP", "remotecommid", cm::kRemoteIdAt},
+    Answer{cm::kSidrRep, "SIDR_REP", "requestid", cm::kLocalIdAt},
+    Answer{cm::kApr, "APR", "remotecommid", cm::kRemoteIdAt},
 };
 
 // Nothing if the packet is no message of connection management. A device may answer one that is too
@@ -41,7 +39,7 @@ std::optional<wire::Bytes> message_of(const Packet& packet) {
     const bool datagram = packet.packet && packet.packet->headers.has(wire::Header::Deth) &&
                           packet.packet->bth.dest_qp == wire::kGsiQpn;
     if (!datagram || packet.packet->body.size() < kLeastBytes) return std::nullopt;
-    if (wire::load_u8(packet.packet->body, kClassAt) != wire::kCmClass) return std::nullopt;
+    if (wire::load_u8(packet.packet->body, cm::kClassAt) != wire::kCmClass) return std::nullopt;
     return packet.packet->body;
 }
 
@@ -51,17 +49,17 @@ std::optional<wire::Bytes> message_of(const Packet& packet) {
 void ManagementChecks::take(const Packet& packet) {
     const auto message = message_of(packet);
     if (!message) return;
-    asked_.push_back({.transaction = wire::load_u64(*message, kTransactionAt),
-                      .communication = wire::load_u32(*message, kDataAt)});
+    asked_.push_back({.transaction = wire::load_u64(*message, cm::kTransactionAt),
+                      .communication = wire::load_u32(*message, cm::kLocalIdAt)});
 }
 
 void ManagementChecks::check(const Packet& packet) {
     const auto message = message_of(packet);
     if (!message) return;
     const auto* answer =
-        std::ranges::find(kAnswers, wire::load_u16(*message, kAttributeAt), &Answer::attribute);
+        std::ranges::find(kAnswers, wire::load_u16(*message, cm::kAttributeAt), &Answer::attribute);
     if (answer == kAnswers.end()) return;
-    const Asked named{.transaction = wire::load_u64(*message, kTransactionAt),
+    const Asked named{.transaction = wire::load_u64(*message, cm::kTransactionAt),
                       .communication = wire::load_u32(*message, answer->at)};
     const auto same_transaction = [&](const Asked& one) {
         return one.transaction == named.transaction;
@@ -79,7 +77,7 @@ void ManagementChecks::check(const Packet& packet) {
                 fmt::format("a {} must repeat the number of what it answers", answer->name),
                 fmt::format("{} is {}", answer->field, named.communication), kind);
     }
-    if (answer->attribute != kReply) return;
+    if (answer->attribute != cm::kRep) return;
     const auto first = std::ranges::find(replies_, named, &Reply::to);
     if (first == replies_.end()) {
         replies_.push_back({.to = named, .message = *message});

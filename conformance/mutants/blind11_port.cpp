@@ -1,6 +1,7 @@
 // Written blind, eleventh sample: the port, CNPs, and messages at QP 1.
 #include "conformance/mutants/blind.hpp"
 #include "conformance/mutants/groups.hpp"
+#include "dissector/wire/connection_message.hpp"
 #include "dissector/wire/management.hpp"
 
 namespace veriroce::mutants::of_blind11_port {
@@ -98,15 +99,12 @@ void answers_of_management_untagged(const wire::Packet& packet, OwnedDatagram& d
 
 // What is local to the sender of a DREQ is told as local to us.
 void drep_repeats_ids(const wire::Packet& packet, OwnedDatagram& datagram) {
-    constexpr std::size_t attribute_at = 16;
-    constexpr std::size_t local_at = 24;
     constexpr std::size_t id_bytes = 4;
-    constexpr std::uint16_t drep = 0x16;
     if (!from_management(packet) || packet.body.size() != wire::kMadBytes) return;
     const auto message = std::span(datagram.bytes).subspan(packet.header_bytes());
-    if (wire::load_u16(message, attribute_at) != drep) return;
-    std::ranges::rotate(message.subspan(local_at, 2 * id_bytes),
-                        message.begin() + local_at + id_bytes);
+    if (wire::load_u16(message, wire::cm::kAttributeAt) != wire::cm::kDrep) return;
+    std::ranges::rotate(message.subspan(wire::cm::kLocalIdAt, 2 * id_bytes),
+                        message.begin() + wire::cm::kLocalIdAt + id_bytes);
 }
 
 constexpr std::array kMutants{

@@ -11,6 +11,7 @@
 #include "conformance/mutants/blind.hpp"
 #include "conformance/mutants/groups.hpp"
 #include "conformance/mutants/management.hpp"
+#include "dissector/wire/connection_message.hpp"
 #include "dissector/wire/icrc.hpp"
 #include "dissector/wire/management.hpp"
 #include "dissector/wire/outer.hpp"
@@ -918,8 +919,8 @@ const std::array kMutants{
         .name = "gsi_answer_keeps_half_transaction_id",
         .rule = "N-30",
         .description = "Answers at QP 1 have zeros in the upper 32 bits of the transaction id.",
-        .make_filter = make<
-            EditsSentDatagram<lose_upper_half_of_transaction<kMra, kRej, kRep, kDrep, kSidrRep>>>},
+        .make_filter = make<EditsSentDatagram<lose_upper_half_of_transaction<
+            wire::cm::kMra, wire::cm::kRej, wire::cm::kRep, wire::cm::kDrep, wire::cm::kSidrRep>>>},
 };
 static_assert(kMutants.size() == 28);
 

@@ -17,6 +17,7 @@
 #include "conformance/mutants/packets.hpp"
 #include "conformance/mutants/qp_filter.hpp"
 #include "conformance/mutants/read_log.hpp"
+#include "dissector/wire/connection_message.hpp"
 #include "dissector/wire/frame.hpp"
 #include "dissector/wire/management.hpp"
 #include "transport/engine/grh.hpp"
@@ -168,14 +169,11 @@ class ReqWithLidIsDropped final : public engine::SurfaceFilter {
 
   private:
     static bool lost(const wire::Packet& packet) {
-        constexpr std::size_t class_at = 1;
-        constexpr std::size_t attribute_at = 16;
-        constexpr std::uint16_t req = 0x10;
         constexpr std::size_t local_lid_at = 76; // primary; the remote one follows
         const wire::Bytes mad = packet.payload();
         if (packet.bth.dest_qp != wire::kGsiQpn || mad.size() != wire::kMadBytes) return false;
-        if (wire::load_u8(mad, class_at) != wire::kCmClass) return false;
-        return wire::load_u16(mad, attribute_at) == req &&
+        if (wire::load_u8(mad, wire::cm::kClassAt) != wire::kCmClass) return false;
+        return wire::load_u16(mad, wire::cm::kAttributeAt) == wire::cm::kReq &&
                (is_lid(wire::load_u16(mad, local_lid_at)) ||
                 is_lid(wire::load_u16(mad, local_lid_at + 2)));
     }

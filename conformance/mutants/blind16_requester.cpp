@@ -3,6 +3,7 @@
 
 #include "conformance/mutants/blind.hpp"
 #include "conformance/mutants/groups.hpp"
+#include "dissector/wire/connection_message.hpp"
 #include "dissector/wire/ip.hpp"
 #include "dissector/wire/management.hpp"
 
@@ -213,8 +214,7 @@ bool is_cm_answer(const wire::Packet& packet) {
         return false;
     }
     constexpr std::array answers{0x12, 0x16, 0x18}; // REJ, DREP, SIDR_REP
-    constexpr std::size_t attribute_at = 16;
-    return holds(answers, int{wire::load_u16(packet.body, attribute_at)});
+    return holds(answers, int{wire::load_u16(packet.body, wire::cm::kAttributeAt)});
 }
 
 // N-30: the management agent keeps the transaction in 32 bits, because its own transactions have
@@ -222,9 +222,8 @@ bool is_cm_answer(const wire::Packet& packet) {
 // Shows when: a REQ to a service that nobody offers, a DREQ of no connection or a SIDR_REQ, with a
 // TID that has bits in its upper half.
 void halve_transaction(const wire::Packet& packet, engine::OwnedDatagram& datagram) {
-    constexpr std::size_t transaction_at = 8;
     if (!is_cm_answer(packet)) return;
-    wire::store_be<4>(datagram.bytes, packet.header_bytes() + transaction_at, 0);
+    wire::store_be<4>(datagram.bytes, packet.header_bytes() + wire::cm::kTransactionAt, 0);
 }
 
 struct LastPacket {

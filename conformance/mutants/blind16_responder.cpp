@@ -4,6 +4,7 @@
 
 #include "conformance/mutants/blind.hpp"
 #include "conformance/mutants/groups.hpp"
+#include "dissector/wire/connection_message.hpp"
 #include "dissector/wire/management.hpp"
 
 namespace veriroce::mutants::of_blind16_responder {
@@ -225,12 +226,11 @@ class DrepKeepsIds final : public engine::SurfaceFilter {
 
   private:
     static bool is_drep(const wire::Packet& packet) {
-        constexpr std::uint16_t drep = 0x16;
         return packet.info().service == wire::Service::Ud &&
                packet.headers.has(wire::Header::Deth) && packet.deth.source_qp == wire::kGsiQpn &&
                packet.body.size() == wire::kMadBytes &&
                wire::load_u8(packet.body, 1) == wire::kCmClass &&
-               wire::load_u16(packet.body, 16) == drep;
+               wire::load_u16(packet.body, 16) == wire::cm::kDrep;
     }
 };
 

@@ -9,8 +9,8 @@
 #include "conformance/mutants/management.hpp"
 #include "conformance/mutants/mutants.hpp"
 #include "conformance/mutants/read_log.hpp"
+#include "dissector/wire/connection_message.hpp"
 #include "dissector/wire/frame.hpp"
-#include "dissector/wire/management.hpp"
 #include "transport/engine/grh.hpp"
 
 namespace veriroce::mutants::of_blind17_responder {
@@ -622,7 +622,7 @@ constexpr std::array kMutants{
            .cases = "cm/unknown-connection",
            // The answer to an unknown connection is made in a handler of its own. Shows when: a
            // DREQ of a connection that is not known has a transaction ID above 2^32.
-           .make_filter = make<EditsSentDatagram<lose_upper_half_of_transaction<kDrep>>>},
+           .make_filter = make<EditsSentDatagram<lose_upper_half_of_transaction<wire::cm::kDrep>>>},
     Mutant{.name = "dead_qp_answers_duplicates",
            .rule = "N-07",
            .description = "Behind a fatal NAK a duplicate SEND or WRITE is still acknowledged.",

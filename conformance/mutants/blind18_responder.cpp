@@ -9,6 +9,7 @@
 #include "conformance/mutants/groups.hpp"
 #include "conformance/mutants/management.hpp"
 #include "conformance/mutants/read_log.hpp"
+#include "dissector/wire/connection_message.hpp"
 
 namespace veriroce::mutants::of_blind18_responder {
 namespace {
@@ -696,7 +697,8 @@ constexpr std::array kMutants{
            .description = "A SIDR_REP has zeros in the upper half of the transaction id.",
            // The driver keeps that id in 32 bits. Shows when: the upper half of a SIDR_REQ's id is
            // not zero.
-           .make_filter = make<EditsSentDatagram<lose_upper_half_of_transaction<kSidrRep>>>},
+           .make_filter =
+               make<EditsSentDatagram<lose_upper_half_of_transaction<wire::cm::kSidrRep>>>},
     Mutant{.name = "vlan_dei_taken_for_vid",
            .rule = "N-05",
            .level = "SHOULD",

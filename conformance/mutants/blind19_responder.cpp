@@ -6,6 +6,7 @@
 #include "conformance/mutants/blind.hpp"
 #include "conformance/mutants/groups.hpp"
 #include "conformance/mutants/read_log.hpp"
+#include "dissector/wire/connection_message.hpp"
 #include "dissector/wire/management.hpp"
 #include "transport/engine/grh.hpp"
 #include "transport/engine/scatter.hpp"
@@ -769,20 +770,17 @@ class OneCommunicationId final : public engine::SurfaceFilter {
 
   private:
     bool repeats(const wire::Packet& packet) {
-        constexpr std::size_t class_at = 1;
-        constexpr std::size_t attribute_at = 16;
-        constexpr std::size_t local_id_at = 24;
         constexpr std::size_t guid_at = 40;
-        constexpr std::uint16_t req = 0x10;
         const wire::Bytes mad = packet.body;
         const bool request = packet.bth.dest_qp == wire::kGsiQpn &&
                              packet.info().service == wire::Service::Ud &&
                              packet.deth.qkey == wire::kGsiQkey && mad.size() == wire::kMadBytes &&
-                             wire::load_u8(mad, class_at) == wire::kCmClass &&
-                             wire::load_u16(mad, attribute_at) == req;
+                             wire::load_u8(mad, wire::cm::kClassAt) == wire::kCmClass &&
+                             wire::load_u16(mad, wire::cm::kAttributeAt) == wire::cm::kReq;
         if (!request) return false;
         const std::uint64_t guid = wire::load_u64(mad, guid_at);
-        const auto known = guids_.try_emplace(wire::load_u32(mad, local_id_at), guid).first;
+        const auto known =
+            guids_.try_emplace(wire::load_u32(mad, wire::cm::kLocalIdAt), guid).first;
         return known->second != guid;
     }
 

@@ -11,6 +11,7 @@
 #include "conformance/mutants/groups.hpp"
 #include "conformance/mutants/management.hpp"
 #include "conformance/mutants/packets.hpp"
+#include "dissector/wire/connection_message.hpp"
 #include "transport/engine/scatter.hpp"
 
 namespace veriroce::mutants::of_blind20_responder {
@@ -421,16 +422,13 @@ class AnyVersionOfDreq final : public engine::SurfaceFilter {
     void inbound(engine::OwnedDatagram datagram, wire::Instant /*now*/,
                  std::vector<engine::OwnedDatagram>& in,
                  std::vector<engine::OwnedDatagram>& /*answers*/) override {
-        constexpr std::uint16_t dreq = 0x15;
-        constexpr std::size_t class_at = 1;
         constexpr std::size_t version_at = 2;
-        constexpr std::size_t attribute_at = 16;
         const auto packet = wire::decode_packet(datagram.bytes);
         const bool meant = packet && packet->info().service == wire::Service::Ud &&
                            packet->bth.dest_qp == wire::kGsiQpn &&
                            packet->body.size() == wire::kMadBytes &&
-                           wire::load_u8(packet->body, class_at) == wire::kCmClass &&
-                           wire::load_u16(packet->body, attribute_at) == dreq;
+                           wire::load_u8(packet->body, wire::cm::kClassAt) == wire::kCmClass &&
+                           wire::load_u16(packet->body, wire::cm::kAttributeAt) == wire::cm::kDreq;
         if (meant) {
             constexpr std::uint8_t version = 2;
             wire::store_be<1>(datagram.bytes, packet->header_bytes() + version_at, version);

@@ -19,6 +19,7 @@
 #include "conformance/mutants/management.hpp"
 #include "conformance/mutants/mutants.hpp"
 #include "conformance/mutants/read_log.hpp"
+#include "dissector/wire/connection_message.hpp"
 #include "dissector/wire/frame.hpp"
 #include "transport/engine/scatter.hpp"
 
@@ -528,16 +529,9 @@ class MarkSeenWithoutDscp final : public engine::SurfaceFilter {
 
 // --- connection management
 
-constexpr std::uint16_t kReq = 0x10;
-constexpr std::size_t kMadClassAt = 1;
-constexpr std::size_t kTransactionAt = 8;
-constexpr std::size_t kAttributeAt = 16;
-constexpr std::size_t kLocalIdAt = 24;
-constexpr std::size_t kRemoteIdAt = 28;
-
 bool is_cm(const wire::Packet& packet) {
     return packet.info().service == wire::Service::Ud && packet.body.size() == wire::kMadBytes &&
-           wire::load_u8(packet.body, kMadClassAt) == wire::kCmClass;
+           wire::load_u8(packet.body, wire::cm::kClassAt) == wire::kCmClass;
 }
 
 // Driver: the record of a peer's communication id is made by its REQ and keeps that message's
@@ -549,10 +543,10 @@ class DrepOfReq final : public engine::SurfaceFilter {
                  std::vector<OwnedDatagram>& /*answers*/) override {
         const auto packet = wire::decode_packet(datagram.bytes);
         const bool req = packet && packet->bth.dest_qp == wire::kGsiQpn && is_cm(*packet) &&
-                         wire::load_u16(packet->body, kAttributeAt) == kReq;
+                         wire::load_u16(packet->body, wire::cm::kAttributeAt) == wire::cm::kReq;
         if (req) {
-            transactions_.insert_or_assign(wire::load_u32(packet->body, kLocalIdAt),
-                                           wire::load_u64(packet->body, kTransactionAt));
+            transactions_.insert_or_assign(wire::load_u32(packet->body, wire::cm::kLocalIdAt),
+                                           wire::load_u64(packet->body, wire::cm::kTransactionAt));
         }
         in.push_back(std::move(datagram));
     }
@@ -560,11 +554,12 @@ class DrepOfReq final : public engine::SurfaceFilter {
                   std::vector<OwnedDatagram>& out) override {
         const auto packet = wire::decode_packet(datagram.bytes);
         const bool drep = packet && packet->deth.source_qp == wire::kGsiQpn && is_cm(*packet) &&
-                          wire::load_u16(packet->body, kAttributeAt) == kDrep;
+                          wire::load_u16(packet->body, wire::cm::kAttributeAt) == wire::cm::kDrep;
         if (drep) {
-            const auto known = transactions_.find(wire::load_u32(packet->body, kRemoteIdAt));
+            const auto known =
+                transactions_.find(wire::load_u32(packet->body, wire::cm::kRemoteIdAt));
             if (known != transactions_.end()) {
-                wire::store_be<8>(datagram.bytes, packet->header_bytes() + kTransactionAt,
+                wire::store_be<8>(datagram.bytes, packet->header_bytes() + wire::cm::kTransactionAt,
                                   known->second);
             }
         }

@@ -18,6 +18,7 @@
 #include "conformance/mutants/blind.hpp"
 #include "conformance/mutants/groups.hpp"
 #include "conformance/mutants/read_log.hpp"
+#include "dissector/wire/connection_message.hpp"
 #include "dissector/wire/management.hpp"
 
 namespace veriroce::mutants::of_blind22_responder {
@@ -395,17 +396,14 @@ bool room_for_ipv4_header(const DatagramView& view) {
 // kind has no port; such a REQ is handed to a second table, which has no entry that rejects.
 // Shows when: a REQ names a service ID outside of 0x0000000001xxxxxx.
 bool request_for_other_service(const OwnedDatagram& datagram) {
-    constexpr std::size_t class_at = 1;
-    constexpr std::size_t attribute_at = 16;
     constexpr std::size_t service_at = 32;
-    constexpr std::uint16_t req = 0x10;
     constexpr std::uint64_t ip_services = 1;
     const auto packet = wire::decode_packet(datagram.bytes);
     const bool management = packet && packet->bth.dest_qp == wire::kGsiQpn &&
                             packet->info().service == Service::Ud &&
                             packet->payload().size() == wire::kMadBytes;
-    return management && wire::load_u8(packet->body, class_at) == wire::kCmClass &&
-           wire::load_u16(packet->body, attribute_at) == req &&
+    return management && wire::load_u8(packet->body, wire::cm::kClassAt) == wire::kCmClass &&
+           wire::load_u16(packet->body, wire::cm::kAttributeAt) == wire::cm::kReq &&
            wire::load_be<5>(packet->body, service_at) != ip_services;
 }
 

@@ -14,6 +14,7 @@
 #include "conformance/mutants/blind.hpp"
 #include "conformance/mutants/groups.hpp"
 #include "conformance/mutants/mutants.hpp"
+#include "dissector/wire/connection_message.hpp"
 #include "dissector/wire/management.hpp"
 
 namespace veriroce::mutants::of_blind23_responder {
@@ -425,10 +426,10 @@ class LosesTrafficClass final : public engine::SurfaceFilter {
 
 // Whether it is a message of connection management, as far as its length allows to say.
 bool of_connection_management(const wire::Packet& packet) {
-    constexpr std::size_t class_at = 1;
     constexpr std::size_t least = 64;
     return packet.info().service == wire::Service::Ud && packet.bth.dest_qp == wire::kGsiQpn &&
-           packet.body.size() >= least && wire::load_u8(packet.body, class_at) == wire::kCmClass;
+           packet.body.size() >= least &&
+           wire::load_u8(packet.body, wire::cm::kClassAt) == wire::kCmClass;
 }
 
 // The driver copies each MAD into a cleared buffer of 256 bytes and forgets how long it was.
@@ -453,13 +454,11 @@ class FillsShortMads final : public engine::SurfaceFilter {
 // The pipeline hands on the REQs of the IP service range; others have no listener, and no answer.
 // Shows when: a REQ for an unknown service has an ID that does not begin with 0x0000000001: no REJ.
 bool of_other_services(const engine::OwnedDatagram& datagram) {
-    constexpr std::size_t attribute_at = 16;
     constexpr std::size_t service_at = 32;
-    constexpr std::uint16_t req = 0x10;
     constexpr std::uint64_t ip_services = 1;
     const auto packet = wire::decode_packet(datagram.bytes);
     return packet && of_connection_management(*packet) &&
-           wire::load_u16(packet->body, attribute_at) == req &&
+           wire::load_u16(packet->body, wire::cm::kAttributeAt) == wire::cm::kReq &&
            wire::load_u64(packet->body, service_at) >> 24 != ip_services;
 }
 

@@ -4,6 +4,7 @@
 
 #include "conformance/mutants/blind.hpp"
 #include "conformance/mutants/groups.hpp"
+#include "dissector/wire/connection_message.hpp"
 #include "dissector/wire/management.hpp"
 
 namespace veriroce::mutants::of_blind7_port {
@@ -99,11 +100,7 @@ class UcMessageAfterBrokenLost final : public QpFilter<UcMessage> {
 // --- QP 1
 
 constexpr std::size_t kHeaderBytes = wire::Bth::kSize + wire::Deth::kSize;
-constexpr std::size_t kTransactionAt = 8;
-constexpr std::size_t kAttributeAt = 16;
 constexpr std::size_t kRejectedAt = 32; // in the upper two bits: 0 REQ, 1 REP, 2 another message
-constexpr std::uint16_t kRej = 0x12;
-constexpr std::uint16_t kDreq = 0x15;
 
 // The datagram in a packet to QP 1; empty if there is no whole one.
 wire::MutableBytes message_in(OwnedDatagram& datagram) {
@@ -121,7 +118,7 @@ class RejNamesAnotherMessage final : public SurfaceFilter {
     void outbound(OwnedDatagram datagram, wire::Instant /*now*/,
                   std::vector<OwnedDatagram>& out) override {
         const auto message = message_in(datagram);
-        if (!message.empty() && wire::load_u16(message, kAttributeAt) == kRej) {
+        if (!message.empty() && wire::load_u16(message, wire::cm::kAttributeAt) == wire::cm::kRej) {
             message[kRejectedAt] = std::byte{0x80};
         }
         out.push_back(std::move(datagram));
@@ -133,8 +130,10 @@ class DreqAnsweredOnce final : public SurfaceFilter {
     void inbound(OwnedDatagram datagram, wire::Instant /*now*/, std::vector<OwnedDatagram>& in,
                  std::vector<OwnedDatagram>& /*answers*/) override {
         const auto message = message_in(datagram);
-        const bool dreq = !message.empty() && wire::load_u16(message, kAttributeAt) == kDreq;
-        if (dreq && !answered_.insert(wire::load_u64(message, kTransactionAt)).second) return;
+        const bool dreq =
+            !message.empty() && wire::load_u16(message, wire::cm::kAttributeAt) == wire::cm::kDreq;
+        if (dreq && !answered_.insert(wire::load_u64(message, wire::cm::kTransactionAt)).second)
+            return;
         in.push_back(std::move(datagram));
     }
 

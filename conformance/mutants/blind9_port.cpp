@@ -3,6 +3,7 @@
 
 #include "conformance/mutants/blind.hpp"
 #include "conformance/mutants/groups.hpp"
+#include "dissector/wire/connection_message.hpp"
 #include "dissector/wire/management.hpp"
 
 namespace veriroce::mutants::of_blind9_port {
@@ -243,12 +244,11 @@ class RejReasonSwapped final : public SurfaceFilter {
         constexpr std::size_t headers = wire::Bth::kSize + wire::Deth::kSize;
         constexpr std::size_t attribute_at = headers + 16;
         constexpr std::size_t reason_at = headers + 34;
-        constexpr std::uint16_t rej = 0x12;
         const auto packet = wire::decode_packet(datagram.bytes);
         const bool management = packet && packet->info().service == wire::Service::Ud &&
                                 packet->bth.dest_qp == wire::kGsiQpn &&
                                 datagram.bytes.size() >= headers + wire::kMadBytes;
-        if (management && wire::load_u16(datagram.bytes, attribute_at) == rej) {
+        if (management && wire::load_u16(datagram.bytes, attribute_at) == wire::cm::kRej) {
             std::swap(datagram.bytes[reason_at], datagram.bytes[reason_at + 1]);
         }
         out.push_back(std::move(datagram));

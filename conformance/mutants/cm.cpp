@@ -142,12 +142,9 @@ class DeafAfterAMalformedOne final : public engine::SurfaceFilter {
 };
 
 // CA17-34, CA17-35: a device that routes by LIDs.
-constexpr std::size_t kPrimaryLidsAt = 24 + 52;
-constexpr std::size_t kAlternateLidsAt = 24 + 96;
-
 bool has_lids(wire::Bytes request) {
-    return wire::load_u32(request, kPrimaryLidsAt) != 0 ||
-           wire::load_u32(request, kAlternateLidsAt) != 0;
+    return wire::load_u32(request, req::kPrimaryLidsAt) != 0 ||
+           wire::load_u32(request, req::kAlternateLidsAt) != 0;
 }
 
 bool is_request_with_lids(const engine::OwnedDatagram& datagram) {

@@ -13,37 +13,24 @@ namespace {
 
 using namespace of_qp1;
 
-constexpr std::uint16_t kMra = 0x11;
-constexpr std::uint16_t kRtu = 0x14;
-constexpr std::size_t kReqResponderResourcesAt = 59;
-constexpr std::size_t kReqPsnAt = 68;
-constexpr std::size_t kReqMtuAt = 74;
-constexpr std::size_t kRepQpnAt = 36;
-constexpr std::size_t kRepPsnAt = 44;
-constexpr std::size_t kRepInitiatorDepthAt = 49;
-constexpr std::size_t kRejMessageAt = 32;
-constexpr std::size_t kDreqQpnAt = 32;
-
 // --- the REQ as it is read
 
 void psn_read_too_high(wire::MutableBytes message) {
     if (attribute_of(message) != kReq) return;
-    const std::uint32_t psn = wire::load_u24(message, kReqPsnAt);
-    wire::store_be<3>(message, kReqPsnAt, (psn + 1) & wire::kMask24);
+    const std::uint32_t psn = wire::load_u24(message, req::kPsnAt);
+    wire::store_be<3>(message, req::kPsnAt, (psn + 1) & wire::kMask24);
 }
 void qpn_read_without_its_middle(wire::MutableBytes message) {
-    constexpr std::size_t qpn_at = 56;
-    if (attribute_of(message) == kReq) message[qpn_at + 1] = std::byte{0};
+    if (attribute_of(message) == kReq) message[req::kQpnAt + 1] = std::byte{0};
 }
 void always_1024(wire::MutableBytes message) {
     constexpr std::byte rest{0x0F};
     constexpr std::byte code{0x30};
-    if (attribute_of(message) == kReq) message[kReqMtuAt] = (message[kReqMtuAt] & rest) | code;
+    if (attribute_of(message) == kReq) message[req::kMtuAt] = (message[req::kMtuAt] & rest) | code;
 }
 void resources_exchanged(wire::MutableBytes message) {
-    constexpr std::size_t initiator_depth_at = 63;
     if (attribute_of(message) == kReq)
-        std::swap(message[kReqResponderResourcesAt], message[initiator_depth_at]);
+        std::swap(message[req::kResponderResourcesAt], message[req::kInitiatorDepthAt]);
 }
 
 // CM-05: each REQ is a new one.
@@ -64,14 +51,14 @@ class EachRequestIsNew final : public MessageFilter {
 
 void psn_told_too_low(wire::MutableBytes message) {
     if (attribute_of(message) != kRep) return;
-    const std::uint32_t psn = wire::load_u24(message, kRepPsnAt);
-    wire::store_be<3>(message, kRepPsnAt, (psn - 1) & wire::kMask24);
+    const std::uint32_t psn = wire::load_u24(message, rep::kPsnAt);
+    wire::store_be<3>(message, rep::kPsnAt, (psn - 1) & wire::kMask24);
 }
 void another_qpn_told(wire::MutableBytes message) {
-    if (attribute_of(message) == kRep) message[kRepQpnAt + 2] ^= std::byte{1};
+    if (attribute_of(message) == kRep) message[rep::kQpnAt + 2] ^= std::byte{1};
 }
 void depth_of_16_told(wire::MutableBytes message) {
-    if (attribute_of(message) == kRep) message[kRepInitiatorDepthAt] = std::byte{16};
+    if (attribute_of(message) == kRep) message[rep::kInitiatorDepthAt] = std::byte{16};
 }
 void rejected_as_unknown(wire::MutableBytes message) {
     constexpr std::uint16_t unknown_service = 8;
@@ -103,7 +90,7 @@ class LeavesOnce final : public MessageFilter {
 class NewPsnInEachReply final : public MessageFilter {
     bool sends(wire::MutableBytes message) override {
         if (attribute_of(message) == kRep && latest_.comes_again(message))
-            message[kRepPsnAt + 2] ^= std::byte{1};
+            message[rep::kPsnAt + 2] ^= std::byte{1};
         return true;
     }
 
@@ -124,7 +111,7 @@ class AnyQpEnds final : public MessageFilter {
         return true;
     }
     bool sends(wire::MutableBytes message) override {
-        if (attribute_of(message) == kRep) qpn_ = {wire::load_u24(message, kRepQpnAt)};
+        if (attribute_of(message) == kRep) qpn_ = {wire::load_u24(message, rep::kQpnAt)};
         return true;
     }
 
@@ -241,7 +228,7 @@ class RepeatedRequestsUnanswered final : public MessageFilter {
 // N-34: a peer that does not answer hears no REJ.
 class GivesUpInSilence final : public MessageFilter {
     bool sends(wire::MutableBytes message) override {
-        return attribute_of(message) != kRej || message[kRejMessageAt] == std::byte{0};
+        return attribute_of(message) != kRej || message[kMessageAt] == std::byte{0};
     }
 };
 

@@ -7,6 +7,7 @@
 #include "conformance/mutants/groups.hpp"
 #include "conformance/mutants/host_late.hpp"
 #include "conformance/mutants/management.hpp"
+#include "dissector/wire/connection_message.hpp"
 
 namespace veriroce::mutants::of_lawful_blind10_mixed {
 namespace {
@@ -87,8 +88,7 @@ bool is_management(const wire::Packet& packet) {
            packet.body.size() == wire::kMadBytes && wire::load_u8(packet.body, 1) == wire::kCmClass;
 }
 std::uint16_t attribute_of(const wire::Packet& message) {
-    constexpr std::size_t attribute_at = 16;
-    return wire::load_u16(message.body, attribute_at);
+    return wire::load_u16(message.body, wire::cm::kAttributeAt);
 }
 
 // What QP 1 sends, to whomever, is one queue.
@@ -260,12 +260,12 @@ class MraBeforeRefusal final : public engine::SurfaceFilter {
         packet.body = body;
         wire::Duration hold{0};
         if (refuses_request(packet)) {
-            const std::uint32_t own = wire::load_u32(body, local_at);
-            const std::uint32_t theirs = wire::load_u32(body, remote_at);
-            if (own == 0) wire::store_be<4>(body, local_at, theirs | 1U);
+            const std::uint32_t own = wire::load_u32(body, wire::cm::kLocalIdAt);
+            const std::uint32_t theirs = wire::load_u32(body, wire::cm::kRemoteIdAt);
+            if (own == 0) wire::store_be<4>(body, wire::cm::kLocalIdAt, theirs | 1U);
             std::vector<std::byte> mra(wire::kMadBytes);
-            std::copy_n(body.begin(), remote_at + 4, mra.begin());
-            wire::store_be<2>(mra, attribute_at, kMra);
+            std::copy_n(body.begin(), wire::cm::kRemoteIdAt + 4, mra.begin());
+            wire::store_be<2>(mra, wire::cm::kAttributeAt, wire::cm::kMra);
             wire::store_be<1>(mra, timeout_at, service_timeout << 3U);
             wire::Packet told = packet;
             told.body = mra;
@@ -284,17 +284,14 @@ class MraBeforeRefusal final : public engine::SurfaceFilter {
     }
 
   private:
-    static constexpr std::size_t attribute_at = 16;
-    static constexpr std::size_t local_at = 24;
-    static constexpr std::size_t remote_at = 28;
     static constexpr std::size_t what_at = 32; // the upper two bits: 0 is a REQ
     static constexpr std::size_t timeout_at = 33;
     static constexpr unsigned service_timeout = 10; // 4.2 ms
 
     static bool refuses_request(const wire::Packet& packet) {
-        return is_management(packet) && attribute_of(packet) == kRej &&
+        return is_management(packet) && attribute_of(packet) == wire::cm::kRej &&
                wire::load_u8(packet.body, what_at) >> 6U == 0 &&
-               wire::load_u32(packet.body, remote_at) != 0;
+               wire::load_u32(packet.body, wire::cm::kRemoteIdAt) != 0;
     }
 
     std::int64_t inserted_ = 0; // PSNs of QP 1
@@ -309,10 +306,10 @@ struct ManagementAnswers {
     static wire::Duration hold(const wire::Packet& packet) {
         if (!is_management(packet)) return {};
         switch (attribute_of(packet)) {
-        case kRej: return microseconds(120);
-        case kRep: return microseconds(260);
-        case kDrep: return microseconds(480);
-        case kSidrRep: return microseconds(240);
+        case wire::cm::kRej: return microseconds(120);
+        case wire::cm::kRep: return microseconds(260);
+        case wire::cm::kDrep: return microseconds(480);
+        case wire::cm::kSidrRep: return microseconds(240);
         default: return {};
         }
     }
@@ -631,14 +628,11 @@ struct ManagementRequests {
         return of_gsi(packet, envelope);
     }
     static wire::Duration hold(const wire::Packet& packet) {
-        constexpr std::uint16_t req = 0x10;
-        constexpr std::uint16_t rtu = 0x14;
-        constexpr std::uint16_t dreq = 0x15;
         if (!is_management(packet)) return {};
         switch (attribute_of(packet)) {
-        case req: return microseconds(90);
-        case rtu: return microseconds(350);
-        case dreq: return microseconds(220);
+        case wire::cm::kReq: return microseconds(90);
+        case wire::cm::kRtu: return microseconds(350);
+        case wire::cm::kDreq: return microseconds(220);
         default: return {};
         }
     }

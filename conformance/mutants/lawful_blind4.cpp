@@ -14,6 +14,7 @@
 #include "conformance/mutants/lacks_resources.hpp"
 #include "conformance/mutants/pacing.hpp"
 #include "conformance/mutants/read_log.hpp"
+#include "dissector/wire/connection_message.hpp"
 #include "dissector/wire/management.hpp"
 
 namespace veriroce::mutants::of_lawful_blind4 {
@@ -623,10 +624,8 @@ class SendsNoMigReq final : public engine::SurfaceFilter {
 // CM-01: "timeouts [...] honoured": an answer must come before those, and no rule asks for more.
 // The host's software refuses more slowly than it says goodbye.
 void management_takes_its_time(const wire::Packet& packet, engine::OwnedDatagram& datagram) {
-    constexpr std::size_t attribute_at = 16;
-    constexpr std::uint16_t rej = 0x12;
     if (!from_gsi(packet) || packet.body.size() != wire::kMadBytes) return;
-    const bool refuses = wire::load_u16(packet.body, attribute_at) == rej;
+    const bool refuses = wire::load_u16(packet.body, wire::cm::kAttributeAt) == wire::cm::kRej;
     datagram.delay += refuses ? 1200us : 300us;
 }
 

@@ -9,6 +9,7 @@
 #include "conformance/mutants/host_late.hpp"
 #include "conformance/mutants/pacing.hpp"
 #include "conformance/mutants/read_log.hpp"
+#include "dissector/wire/connection_message.hpp"
 #include "dissector/wire/management.hpp"
 
 namespace veriroce::mutants::of_lawful_blind5_plain {
@@ -508,10 +509,8 @@ class ManagesLate {
   public:
     static bool delays(const wire::Packet& packet) { return packet.bth.dest_qp == wire::kGsiQpn; }
     Departure departure(const wire::Packet& packet, wire::Instant earliest) {
-        constexpr std::size_t attribute_at = 16;
-        constexpr std::uint16_t rej = 0x12;
         const bool refusal = packet.body.size() >= wire::kMadBytes &&
-                             wire::load_u16(packet.body, attribute_at) == rej;
+                             wire::load_u16(packet.body, wire::cm::kAttributeAt) == wire::cm::kRej;
         const wire::Duration handled =
             refusal ? std::chrono::microseconds(1200) : std::chrono::microseconds(300);
         last_ = std::max(last_, earliest + handled);

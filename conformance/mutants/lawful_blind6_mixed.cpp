@@ -4,6 +4,7 @@
 #include "conformance/mutants/groups.hpp"
 #include "conformance/mutants/host_late.hpp"
 #include "conformance/mutants/pacing.hpp"
+#include "dissector/wire/connection_message.hpp"
 #include "dissector/wire/frame.hpp"
 #include "dissector/wire/management.hpp"
 
@@ -342,17 +343,6 @@ void late_and_urgent_cnp(const wire::Packet& packet, engine::OwnedDatagram& data
 
 // --- connection management
 
-constexpr std::size_t kMethodAt = 3;
-constexpr std::size_t kTransactionAt = 8;
-constexpr std::size_t kAttributeAt = 16;
-constexpr std::size_t kLocalIdAt = 24;
-constexpr std::size_t kRemoteIdAt = 28;
-
-constexpr std::uint16_t kReq = 0x10;
-constexpr std::uint16_t kRej = 0x12;
-constexpr std::uint16_t kRep = 0x13;
-constexpr std::uint16_t kDrep = 0x16;
-
 bool is_cm(const wire::Packet& packet) {
     return packet.info().service == wire::Service::Ud && packet.bth.dest_qp == wire::kGsiQpn &&
            packet.payload().size() == wire::kMadBytes &&
@@ -365,10 +355,10 @@ struct AnswersCmLate {
     static bool delays(const wire::Packet& packet) { return is_cm(packet); }
     static Departure departure(const wire::Packet& packet, wire::Instant earliest) {
         wire::Duration work{0};
-        switch (wire::load_u16(packet.payload(), kAttributeAt)) {
-        case kRej: work = us(60); break;
-        case kRep: work = us(120); break;
-        case kDrep: work = us(200); break;
+        switch (wire::load_u16(packet.payload(), wire::cm::kAttributeAt)) {
+        case wire::cm::kRej: work = us(60); break;
+        case wire::cm::kRep: work = us(120); break;
+        case wire::cm::kDrep: work = us(200); break;
         default: break;
         }
         return {.at = earliest + work, .next = earliest + work};
@@ -426,7 +416,8 @@ class RejectsClassVersion final : public engine::SurfaceFilter {
         }
         const wire::Bytes mad = packet.payload();
         return wire::load_u8(mad, 0) == 1 && wire::load_u8(mad, 2) != kOurVersion &&
-               wire::load_u8(mad, kMethodAt) == 3 && wire::load_u16(mad, kAttributeAt) == kReq;
+               wire::load_u8(mad, wire::cm::kMethodAt) == 3 &&
+               wire::load_u16(mad, wire::cm::kAttributeAt) == wire::cm::kReq;
     }
 
     engine::OwnedDatagram rejection(const wire::Packet& request, const wire::Envelope& from) {
@@ -439,9 +430,11 @@ class RejectsClassVersion final : public engine::SurfaceFilter {
         const wire::MutableBytes bytes(mad);
         wire::store_be<4>(bytes, 0, wire::load_u32(asked, 0));
         wire::store_be<1>(bytes, 2, kOurVersion);
-        wire::store_be<8>(bytes, kTransactionAt, wire::load_u64(asked, kTransactionAt));
-        wire::store_be<2>(bytes, kAttributeAt, kRej);
-        wire::store_be<4>(bytes, kRemoteIdAt, wire::load_u32(asked, kLocalIdAt));
+        wire::store_be<8>(bytes, wire::cm::kTransactionAt,
+                          wire::load_u64(asked, wire::cm::kTransactionAt));
+        wire::store_be<2>(bytes, wire::cm::kAttributeAt, wire::cm::kRej);
+        wire::store_be<4>(bytes, wire::cm::kRemoteIdAt,
+                          wire::load_u32(asked, wire::cm::kLocalIdAt));
         wire::store_be<1>(bytes, info_length_at, 1U << 1U);
         wire::store_be<2>(bytes, reason_at, wrong_version);
         wire::store_be<1>(bytes, info_at, kOurVersion);

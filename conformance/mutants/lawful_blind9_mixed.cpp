@@ -14,6 +14,7 @@
 #include "conformance/mutants/mutants.hpp"
 #include "conformance/mutants/packets.hpp"
 #include "conformance/mutants/qp_filter.hpp"
+#include "dissector/wire/connection_message.hpp"
 
 namespace veriroce::mutants::of_lawful_blind9_mixed {
 namespace {
@@ -343,15 +344,13 @@ class SlowRefusals final : public engine::SurfaceFilter {
     };
 
     static wire::Duration latency(const wire::Packet& packet) {
-        constexpr std::size_t class_at = 1;
-        constexpr std::size_t attribute_at = 16;
         const bool management = packet.body.size() == wire::kMadBytes &&
-                                wire::load_u8(packet.body, class_at) == wire::kCmClass;
+                                wire::load_u8(packet.body, wire::cm::kClassAt) == wire::kCmClass;
         if (!management) return {};
-        switch (wire::load_u16(packet.body, attribute_at)) {
-        case kRej: return microseconds(1200);
-        case kSidrRep: return microseconds(700);
-        case kDrep: return microseconds(200);
+        switch (wire::load_u16(packet.body, wire::cm::kAttributeAt)) {
+        case wire::cm::kRej: return microseconds(1200);
+        case wire::cm::kSidrRep: return microseconds(700);
+        case wire::cm::kDrep: return microseconds(200);
         default: return {};
         }
     }

@@ -6,27 +6,14 @@
 #include <algorithm>
 
 #include "conformance/mutants/packets.hpp"
-#include "dissector/wire/management.hpp"
+#include "dissector/wire/connection_message.hpp"
 #include "transport/engine/surface_filter.hpp"
 
 namespace veriroce::mutants::of_qp1 {
 
-// In a datagram, and in the packet that carries it.
-inline constexpr std::size_t kTransactionAt = 8;
-inline constexpr std::size_t kAttributeAt = 16;
-inline constexpr std::size_t kLocalIdAt = 24;
-inline constexpr std::size_t kRemoteIdAt = 28;
-inline constexpr std::size_t kRejReasonAt = 34;
+using namespace wire::cm;
+
 inline constexpr std::size_t kHeaderBytes = wire::Bth::kSize + wire::Deth::kSize;
-inline constexpr std::uint16_t kReq = 0x10;
-inline constexpr std::uint16_t kRej = 0x12;
-inline constexpr std::uint16_t kRep = 0x13;
-inline constexpr std::uint16_t kDreq = 0x15;
-inline constexpr std::uint16_t kDrep = 0x16;
-inline constexpr std::uint16_t kSidrReq = 0x17;
-inline constexpr std::uint16_t kSidrRep = 0x18;
-inline constexpr std::uint16_t kLap = 0x19;
-inline constexpr std::uint16_t kApr = 0x1A;
 
 inline bool is_for_qp1(wire::Bytes bytes) {
     const auto packet = wire::decode_packet(bytes);
@@ -39,10 +26,6 @@ inline wire::MutableBytes datagram_in(engine::OwnedDatagram& packet) {
     if (packet.bytes.size() < kHeaderBytes + wire::kMadBytes || !is_for_qp1(packet.bytes))
         return {};
     return wire::MutableBytes(packet.bytes).subspan(kHeaderBytes, wire::kMadBytes);
-}
-
-inline std::uint16_t attribute_of(wire::Bytes datagram) {
-    return wire::load_u16(datagram, kAttributeAt);
 }
 
 // Looks at each whole datagram to or from QP 1, and may change it. Whether it goes on.

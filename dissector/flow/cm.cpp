@@ -2,6 +2,7 @@
 
 #include "dissector/decode/field.hpp"
 #include "dissector/decode/mad.hpp"
+#include "dissector/wire/connection_message.hpp"
 #include "dissector/wire/field_places.hpp"
 #include "dissector/wire/management.hpp"
 
@@ -28,17 +29,6 @@ class MessageField {
   private:
     const decode::FieldRow& row_;
 };
-
-std::optional<wire::Mtu> mtu_of_code(std::uint8_t code) {
-    switch (code) {
-    case 1: return wire::Mtu::B256;
-    case 2: return wire::Mtu::B512;
-    case 3: return wire::Mtu::B1024;
-    case 4: return wire::Mtu::B2048;
-    case 5: return wire::Mtu::B4096;
-    default: return std::nullopt;
-    }
-}
 
 CmKind kind_of(std::uint16_t attribute) {
     const decode::CmLayout* layout = decode::cm_layout(attribute);
@@ -69,7 +59,7 @@ void read_request(wire::Bytes data, CmMessage& message) {
     message.responder_resources = static_cast<std::uint8_t>(responder_resources.in(data));
     message.initiator_depth = static_cast<std::uint8_t>(initiator_depth.in(data));
     message.first_psn = wire::Psn(first_psn.in(data));
-    message.mtu = mtu_of_code(static_cast<std::uint8_t>(mtu.in(data)));
+    message.mtu = wire::cm::mtu_of(static_cast<std::uint8_t>(mtu.in(data)));
     if (data.size() >= kTimeoutBytes) {
         message.ack_timeout = static_cast<std::uint8_t>(ack_timeout.in(data));
     }

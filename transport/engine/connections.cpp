@@ -4,141 +4,84 @@
 #include <utility>
 
 #include "dissector/wire/bytes.hpp"
+#include "dissector/wire/connection_message.hpp"
 #include "dissector/wire/splitmix64.hpp"
 
 namespace veriroce::engine {
 namespace {
 
-// The common header, and the ids with which each message of connection management begins.
-constexpr std::size_t kBaseVersionAt = 0;
-constexpr std::size_t kClassAt = 1;
-constexpr std::size_t kClassVersionAt = 2;
-constexpr std::size_t kMethodAt = 3;
-constexpr std::size_t kTransactionAt = 8;
-constexpr std::size_t kAttributeAt = 16;
-constexpr std::size_t kLocalIdAt = 24;
-constexpr std::size_t kRemoteIdAt = 28;
+namespace cm = wire::cm;
+namespace req = cm::req;
+namespace rep = cm::rep;
 
 constexpr std::uint8_t kBaseVersion = 1;
 constexpr std::uint8_t kCmClassVersion = 2;
 constexpr std::uint8_t kMethodSend = 3;
 
-enum class Attribute : std::uint16_t {
-    Req = 0x10,
-    Mra = 0x11,
-    Rej = 0x12,
-    Rep = 0x13,
-    Rtu = 0x14,
-    Dreq = 0x15,
-    Drep = 0x16,
-    SidrReq = 0x17,
-    SidrRep = 0x18,
-};
-
-namespace req {
-constexpr std::size_t kServiceAt = 32;
-constexpr std::size_t kGuidAt = 40;
-constexpr std::size_t kQpnAt = 56;
-constexpr std::size_t kResponderResourcesAt = 59;
-constexpr std::size_t kInitiatorDepthAt = 63;
-constexpr std::size_t kTransportAt = 67; // 5 bits of a timeout, 2 of the transport: 0 is RC
-constexpr std::size_t kPsnAt = 68;
-constexpr std::size_t kLocalTimeoutAt = 71; // 5 bits, then 3 of the retry count
-constexpr std::size_t kPkeyAt = 72;
-constexpr std::size_t kMtuAt = 74;     // 4 bits; the last 3 are the RNR retry count
-constexpr std::size_t kRepeatsAt = 75; // 4 bits
-constexpr std::size_t kLocalGidAt = 80;
-constexpr std::size_t kRemoteGidAt = 96;
-constexpr std::size_t kFlowLabelAt = 112; // 20 bits
-constexpr std::size_t kTrafficClassAt = 116;
-constexpr std::size_t kHopLimitAt = 117;
-constexpr std::size_t kAckTimeoutAt = 119; // 5 bits
-constexpr std::size_t kGidBytes = 16;
-} // namespace req
-
-namespace rep {
-constexpr std::size_t kQpnAt = 36;
-constexpr std::size_t kPsnAt = 44;
-constexpr std::size_t kResponderResourcesAt = 48;
-constexpr std::size_t kInitiatorDepthAt = 49;
-constexpr std::size_t kRnrRetryAt = 51; // 3 bits, then 1 of the SRQ
-constexpr std::byte kSharedReceives{0x10};
-constexpr std::size_t kGuidAt = 52;
-} // namespace rep
-
 constexpr std::uint64_t kOwnGuid = 0x0200'00FF'FE00'0002;
 
-constexpr std::size_t kMraTimeoutAt = 33; // 5 bits
-constexpr std::size_t kMessageAt = 32;    // 2 bits
+constexpr std::size_t kGidBytes = 16;
 constexpr std::byte kMessageBits{0xC0};
 constexpr std::byte kOfReply{0x40}; // 0 is the REQ
-constexpr std::size_t kRejReasonAt = 34;
-constexpr std::size_t kDreqQpnAt = 32;
-constexpr std::size_t kSidrStatusAt = 28;
+constexpr std::byte kSharedReceives{0x10};
 constexpr std::uint8_t kServiceNotSupported = 1;
-constexpr std::size_t kSidrRequestServiceAt = 32;
-constexpr std::size_t kSidrReplyServiceAt = 36;
-
 constexpr std::uint8_t kThreeBits = 7;
-
-Attribute attribute_of(wire::Bytes message) {
-    return static_cast<Attribute>(wire::load_u16(message, kAttributeAt));
-}
 
 // N-31, CM-11: length, versions, class and method.
 bool well_formed(wire::Bytes datagram) {
     return datagram.size() == wire::kMadBytes &&
-           wire::load_u8(datagram, kBaseVersionAt) == kBaseVersion &&
-           wire::load_u8(datagram, kClassAt) == wire::kCmClass &&
-           wire::load_u8(datagram, kClassVersionAt) == kCmClassVersion &&
-           wire::load_u8(datagram, kMethodAt) == kMethodSend;
+           wire::load_u8(datagram, cm::kBaseVersionAt) == kBaseVersion &&
+           wire::load_u8(datagram, cm::kClassAt) == wire::kCmClass &&
+           wire::load_u8(datagram, cm::kClassVersionAt) == kCmClassVersion &&
+           wire::load_u8(datagram, cm::kMethodAt) == kMethodSend;
 }
 
 // A message about the numbers of a connection: ours, and the peer's.
-ManagementDatagram begin(Attribute attribute, std::uint64_t transaction, std::uint32_t own,
+ManagementDatagram begin(std::uint16_t attribute, std::uint64_t transaction, std::uint32_t own,
                          std::uint32_t peer) {
     ManagementDatagram datagram{};
     const wire::MutableBytes bytes(datagram);
-    bytes[kBaseVersionAt] = std::byte{kBaseVersion};
-    bytes[kClassAt] = std::byte{wire::kCmClass};
-    bytes[kClassVersionAt] = std::byte{kCmClassVersion};
-    bytes[kMethodAt] = std::byte{kMethodSend};
-    wire::store_be<8>(bytes, kTransactionAt, transaction);
-    wire::store_be<2>(bytes, kAttributeAt, static_cast<std::uint16_t>(attribute));
-    wire::store_be<4>(bytes, kLocalIdAt, own);
-    wire::store_be<4>(bytes, kRemoteIdAt, peer);
+    bytes[cm::kBaseVersionAt] = std::byte{kBaseVersion};
+    bytes[cm::kClassAt] = std::byte{wire::kCmClass};
+    bytes[cm::kClassVersionAt] = std::byte{kCmClassVersion};
+    bytes[cm::kMethodAt] = std::byte{kMethodSend};
+    wire::store_be<8>(bytes, cm::kTransactionAt, transaction);
+    wire::store_be<2>(bytes, cm::kAttributeAt, attribute);
+    wire::store_be<4>(bytes, cm::kLocalIdAt, own);
+    wire::store_be<4>(bytes, cm::kRemoteIdAt, peer);
     return datagram;
 }
 
 // What is local to the sender is remote to us.
-ManagementDatagram begin_answer(wire::Bytes request, Attribute attribute, std::uint32_t own) {
-    return begin(attribute, wire::load_u64(request, kTransactionAt), own,
-                 wire::load_u32(request, kLocalIdAt));
+ManagementDatagram begin_answer(wire::Bytes request, std::uint16_t attribute, std::uint32_t own) {
+    return begin(attribute, wire::load_u64(request, cm::kTransactionAt), own,
+                 wire::load_u32(request, cm::kLocalIdAt));
 }
 
 // Of the message that began as `begun` says, a REQ unless `of` names another one.
 ManagementDatagram rejection(ManagementDatagram begun, RejectReason reason, std::byte of = {}) {
-    begun[kMessageAt] = of;
-    wire::store_be<2>(wire::MutableBytes(begun), kRejReasonAt, static_cast<std::uint16_t>(reason));
+    begun[cm::kMessageAt] = of;
+    wire::store_be<2>(wire::MutableBytes(begun), cm::kRejReasonAt,
+                      static_cast<std::uint16_t>(reason));
     return begun;
 }
 ManagementDatagram rejection(wire::Bytes request, RejectReason reason) {
-    return rejection(begin_answer(request, Attribute::Rej, 0), reason);
+    return rejection(begin_answer(request, cm::kRej, 0), reason);
 }
 
 // What a REJ refuses, or an MRA is about.
 std::byte named_in(wire::Bytes message) {
-    return std::byte(wire::load_u8(message, kMessageAt)) & kMessageBits;
+    return std::byte(wire::load_u8(message, cm::kMessageAt)) & kMessageBits;
 }
 
 ManagementDatagram no_datagram_service(wire::Bytes request) {
     ManagementDatagram answer =
-        begin_answer(request, Attribute::SidrRep, wire::load_u32(request, kLocalIdAt));
+        begin_answer(request, cm::kSidrRep, wire::load_u32(request, cm::kLocalIdAt));
     const wire::MutableBytes bytes(answer);
-    wire::store_be<4>(bytes, kRemoteIdAt, 0U);
-    bytes[kSidrStatusAt] = std::byte{kServiceNotSupported};
-    std::ranges::copy(request.subspan(kSidrRequestServiceAt, 8),
-                      bytes.subspan(kSidrReplyServiceAt).begin());
+    wire::store_be<4>(bytes, cm::kRemoteIdAt, 0U);
+    bytes[cm::kSidrStatusAt] = std::byte{kServiceNotSupported};
+    std::ranges::copy(request.subspan(cm::kSidrRequestServiceAt, 8),
+                      bytes.subspan(cm::kSidrReplyServiceAt).begin());
     return answer;
 }
 
@@ -147,16 +90,9 @@ wire::Duration time_of(std::uint8_t byte) {
     return wire::Duration(4096) * (std::int64_t{1} << (byte >> 3));
 }
 
-std::optional<wire::Mtu> mtu_of(std::uint8_t code) {
-    constexpr std::uint8_t largest = 5;
-    if (code == 0 || code > largest) return std::nullopt;
-    constexpr std::uint32_t half_the_least = 128;
-    return static_cast<wire::Mtu>(half_the_least << code);
-}
-
 wire::IpAddress gid_at(wire::Bytes message, std::size_t at) {
     wire::IpAddress address;
-    std::ranges::copy(message.subspan(at, req::kGidBytes), address.bytes.begin());
+    std::ranges::copy(message.subspan(at, kGidBytes), address.bytes.begin());
     return address;
 }
 
@@ -165,7 +101,7 @@ std::expected<ConnectionOffer, RejectReason> offer_of(wire::Bytes request,
                                                       const AddressVector& way_back) {
     if ((wire::load_u8(request, req::kTransportAt) >> 1 & 3U) != 0)
         return std::unexpected(RejectReason::InvalidTransport);
-    const auto mtu = mtu_of(wire::load_u8(request, req::kMtuAt) >> 4);
+    const auto mtu = cm::mtu_of(wire::load_u8(request, req::kMtuAt) >> 4);
     if (!mtu) return std::unexpected(RejectReason::InvalidMtu);
     AddressVector path{.source = gid_at(request, req::kRemoteGidAt),
                        .destination = gid_at(request, req::kLocalGidAt),
@@ -238,16 +174,15 @@ void Connections::take(wire::Bytes datagram, const AddressVector& way_back, wire
                        wire::Instant now) {
     if (!well_formed(datagram)) return;
     const Return back{way_back, from};
-    switch (attribute_of(datagram)) {
-    case Attribute::Req: return request(datagram, back, now);
-    case Attribute::Dreq: return disconnect_request(datagram, back);
-    case Attribute::SidrReq: return answer(back, no_datagram_service(datagram));
-    case Attribute::Mra:
-    case Attribute::Rej:
-    case Attribute::Rtu:
-    case Attribute::Drep: return of_connection(datagram, now);
-    case Attribute::Rep:
-    case Attribute::SidrRep: return; // this host asked for nothing
+    switch (cm::attribute_of(datagram)) {
+    case cm::kReq: return request(datagram, back, now);
+    case cm::kDreq: return disconnect_request(datagram, back);
+    case cm::kSidrReq: return answer(back, no_datagram_service(datagram));
+    case cm::kMra:
+    case cm::kRej:
+    case cm::kRtu:
+    case cm::kDrep: return of_connection(datagram, now);
+    default: return; // this host asked for nothing
     }
 }
 
@@ -258,7 +193,7 @@ void Connections::request(wire::Bytes message, const Return& back, wire::Instant
     if (Live* known = begun_by(message)) { // CM-05
         Connection& connection = known->second;
         if (connection.state == State::Replied) send(connection, connection.latest);
-        const bool refused = attribute_of(connection.latest) == Attribute::Rej;
+        const bool refused = cm::attribute_of(connection.latest) == cm::kRej;
         if (connection.state == State::Ended && refused) send(connection, connection.latest);
         if (connection.state == State::Ended && !refused)
             answer(back, rejection(message, RejectReason::StaleConnection));
@@ -279,9 +214,9 @@ void Connections::request(wire::Bytes message, const Return& back, wire::Instant
         id, Connection{.offer = *offer,
                        .way_back = back.path,
                        .management_qpn = back.qpn,
-                       .transaction = wire::load_u64(message, kTransactionAt),
+                       .transaction = wire::load_u64(message, cm::kTransactionAt),
                        .peer_guid = wire::load_u64(message, req::kGuidAt),
-                       .peer_id = wire::load_u32(message, kLocalIdAt),
+                       .peer_id = wire::load_u32(message, cm::kLocalIdAt),
                        .patience = time_of(wire::load_u8(message, req::kLocalTimeoutAt)),
                        .most_repeats = repeats});
     tell(*placed.first, wire::ConnectionEvent::ConnectRequest);
@@ -291,11 +226,10 @@ void Connections::disconnect_request(wire::Bytes message, const Return& back) {
     Live* live = named_by(message);
     if (live == nullptr) // CM-09: no connection is known
         return answer(back,
-                      begin_answer(message, Attribute::Drep, wire::load_u32(message, kRemoteIdAt)));
+                      begin_answer(message, cm::kDrep, wire::load_u32(message, cm::kRemoteIdAt)));
     Connection& connection = live->second;
-    if (wire::Qpn{wire::load_u24(message, kDreqQpnAt)} != connection.qpn) return;
-    const ManagementDatagram confirmation =
-        begin_answer(message, Attribute::Drep, live->first.value);
+    if (wire::Qpn{wire::load_u24(message, cm::kDreqQpnAt)} != connection.qpn) return;
+    const ManagementDatagram confirmation = begin_answer(message, cm::kDrep, live->first.value);
     switch (connection.state) {
     case State::Requested: return;
     case State::Replied:
@@ -315,31 +249,31 @@ void Connections::of_connection(wire::Bytes message, wire::Instant now) {
     Live* live = named_by(message);
     if (live == nullptr) return end_of_request(message);
     Connection& connection = live->second;
-    const Attribute attribute = attribute_of(message);
-    if (attribute == Attribute::Drep) {
+    const std::uint16_t attribute = cm::attribute_of(message);
+    if (attribute == cm::kDrep) {
         if (connection.state == State::Disconnecting)
             end(*live, wire::ConnectionEvent::Disconnected);
         return;
     }
     if (connection.state != State::Replied) return;
-    if (attribute == Attribute::Rtu) return establish(*live);
+    if (attribute == cm::kRtu) return establish(*live);
     if (named_in(message) != kOfReply) return;
-    if (attribute == Attribute::Rej) end(*live, wire::ConnectionEvent::Rejected);
-    if (attribute == Attribute::Mra) { // CM-10
+    if (attribute == cm::kRej) end(*live, wire::ConnectionEvent::Rejected);
+    if (attribute == cm::kMra) { // CM-10
         connection.deadline =
-            now + connection.patience + time_of(wire::load_u8(message, kMraTimeoutAt));
+            now + connection.patience + time_of(wire::load_u8(message, cm::kMraTimeoutAt));
     }
 }
 
 // A peer that gives up on its REQ knows no number of ours.
 void Connections::end_of_request(wire::Bytes message) {
-    const bool of_request = attribute_of(message) == Attribute::Rej &&
-                            wire::load_u32(message, kRemoteIdAt) == 0 &&
+    const bool of_request = cm::attribute_of(message) == cm::kRej &&
+                            wire::load_u32(message, cm::kRemoteIdAt) == 0 &&
                             named_in(message) == std::byte{0};
     if (!of_request) return;
     for (Live& live : connections_) {
-        const bool same = live.second.peer_id == wire::load_u32(message, kLocalIdAt) &&
-                          live.second.transaction == wire::load_u64(message, kTransactionAt);
+        const bool same = live.second.peer_id == wire::load_u32(message, cm::kLocalIdAt) &&
+                          live.second.transaction == wire::load_u64(message, cm::kTransactionAt);
         if (same && live.second.state == State::Requested)
             end(live, wire::ConnectionEvent::Rejected);
     }
@@ -359,9 +293,9 @@ bool Connections::make_room() {
 
 Connections::Live* Connections::begun_by(wire::Bytes request) {
     const auto found = std::ranges::find_if(connections_, [&](const Live& live) {
-        return live.second.peer_id == wire::load_u32(request, kLocalIdAt) &&
+        return live.second.peer_id == wire::load_u32(request, cm::kLocalIdAt) &&
                live.second.peer_guid == wire::load_u64(request, req::kGuidAt) &&
-               live.second.transaction == wire::load_u64(request, kTransactionAt);
+               live.second.transaction == wire::load_u64(request, cm::kTransactionAt);
     });
     return found == connections_.end() ? nullptr : &*found;
 }
@@ -377,9 +311,9 @@ Connections::Live* Connections::stale_for(wire::Bytes request) {
 }
 
 Connections::Live* Connections::named_by(wire::Bytes message) {
-    const auto found = connections_.find({wire::load_u32(message, kRemoteIdAt)});
-    const bool same =
-        found != connections_.end() && found->second.peer_id == wire::load_u32(message, kLocalIdAt);
+    const auto found = connections_.find({wire::load_u32(message, cm::kRemoteIdAt)});
+    const bool same = found != connections_.end() &&
+                      found->second.peer_id == wire::load_u32(message, cm::kLocalIdAt);
     return same ? &*found : nullptr;
 }
 
@@ -392,7 +326,7 @@ bool Connections::accept(ConnectionId id, const ConnectionAcceptance& acceptance
     Connection& connection = found->second;
     const ConnectionOffer& offer = connection.offer;
     ManagementDatagram reply =
-        begin(Attribute::Rep, connection.transaction, id.value, connection.peer_id);
+        begin(cm::kRep, connection.transaction, id.value, connection.peer_id);
     const wire::MutableBytes bytes(reply);
     wire::store_be<3>(bytes, rep::kQpnAt, acceptance.qpn.value);
     wire::store_be<3>(bytes, rep::kPsnAt, offer.rq_psn.value());
@@ -400,7 +334,7 @@ bool Connections::accept(ConnectionId id, const ConnectionAcceptance& acceptance
     bytes[rep::kInitiatorDepthAt] =
         std::byte{std::min(acceptance.initiator_depth, offer.initiator_depth)};
     bytes[rep::kRnrRetryAt] = static_cast<std::byte>(offer.rnr_retry << 5);
-    if (acceptance.shared_receives) bytes[rep::kRnrRetryAt] |= rep::kSharedReceives;
+    if (acceptance.shared_receives) bytes[rep::kRnrRetryAt] |= kSharedReceives;
     wire::store_be<8>(bytes, rep::kGuidAt, kOwnGuid);
     connection.qpn = acceptance.qpn;
     connection.state = State::Replied;
@@ -414,7 +348,7 @@ bool Connections::reject(ConnectionId id) {
     Connection& connection = found->second;
     connection.state = State::Ended;
     connection.latest =
-        rejection(begin(Attribute::Rej, connection.transaction, id.value, connection.peer_id),
+        rejection(begin(cm::kRej, connection.transaction, id.value, connection.peer_id),
                   RejectReason::Consumer);
     send(connection, connection.latest);
     return true;
@@ -442,9 +376,9 @@ bool Connections::disconnect(ConnectionId id, wire::Instant now) {
 void Connections::begin_disconnect(Live& live, wire::Instant now) {
     constexpr std::uint64_t own_transactions = std::uint64_t{1} << 63;
     Connection& connection = live.second;
-    ManagementDatagram request = begin(Attribute::Dreq, own_transactions | live.first.value,
-                                       live.first.value, connection.peer_id);
-    wire::store_be<3>(wire::MutableBytes(request), kDreqQpnAt, connection.offer.peer.value);
+    ManagementDatagram request =
+        begin(cm::kDreq, own_transactions | live.first.value, live.first.value, connection.peer_id);
+    wire::store_be<3>(wire::MutableBytes(request), cm::kDreqQpnAt, connection.offer.peer.value);
     connection.state = State::Disconnecting;
     send_until_answered(connection, request, now);
 }
@@ -472,7 +406,7 @@ void Connections::advance(wire::Instant now) {
             continue;
         }
         // N-34: the host tells the peer that it has given up.
-        send(connection, rejection(begin(Attribute::Rej, connection.transaction, live.first.value,
+        send(connection, rejection(begin(cm::kRej, connection.transaction, live.first.value,
                                          connection.peer_id),
                                    RejectReason::Timeout, kOfReply));
         end(live, wire::ConnectionEvent::Unreachable);
