@@ -25,6 +25,13 @@ constexpr std::size_t kManyCnps = 96;
 // Packets that were under way to the port before the CNPs came have left by then.
 constexpr wire::Duration kReaction = std::chrono::milliseconds(2);
 
+// CNP-10: so many packets are a run. One that CNPs slow down takes many times as long; a device
+// that obeys none may be kept from sending by other things, but not in each run.
+constexpr std::size_t kRun = 8;
+constexpr int kSlower = 8;
+// After so long without another CNP the QP may recover.
+constexpr wire::Duration kComingOn = std::chrono::microseconds(500);
+
 // CNP-11, CNP-12: one that no receiver may ignore.
 bool is_regular_cnp(const wire::Packet& packet) {
     return packet.info().operation == wire::Operation::Cnp && packet.bth.becn && !packet.bth.fecn &&
@@ -69,7 +76,7 @@ void CongestionChecks::answered(const Call& call) {
 // If the tester sends a PSN again, the device may not have accepted the first copy.
 void CongestionChecks::take(const Packet& packet, const Connection& connection) {
     if (packet.sound() && is_regular_cnp(*packet.packet) && reacts(connection))
-        paces_[&connection].cnps.push_back(packet.at.latest);
+        take_cnp(packet, connection);
     if (!packet.sound() || !carries_request(packet.packet->info())) return;
     const std::int64_t psn = connection.peer_psn(packet.packet->bth.psn);
     const auto [newest, first] = newest_.try_emplace(&connection, psn);
@@ -98,6 +105,7 @@ void CongestionChecks::check_mark(wire::Instant now) {
 
 void CongestionChecks::finish() {
     check_mark(story_.end);
+    check_strangers();
 }
 
 void CongestionChecks::note(const Packet& packet) {
@@ -117,8 +125,10 @@ void CongestionChecks::check(const Packet& packet, const Connection* connection)
             mark_->accepted = true;
         }
     }
-    if (connection != nullptr && carries_request(packet.packet->info()) && reacts(*connection))
+    if (connection != nullptr && carries_request(packet.packet->info()) && reacts(*connection)) {
         check_pace(packet, *connection);
+        measure(packet, *connection);
+    }
     if (packet.packet->info().operation != wire::Operation::Cnp || changing_) return;
     PacketLog log(log_, packet.number, packet.packet->bth.dest_qp);
     check_dscp(log, packet);
@@ -131,6 +141,54 @@ void CongestionChecks::check(const Packet& packet, const Connection* connection)
 bool CongestionChecks::reacts(const Connection& connection) const {
     return settings_.rp.value_or(false) && !changing_ &&
            (!changed_ || connection.began >= *changed_);
+}
+
+void CongestionChecks::take_cnp(const Packet& packet, const Connection& connection) {
+    const wire::IpAddress& source = packet.frame.envelope().source;
+    const bool of_peer =
+        std::ranges::find(connection.vectors, source, &dut::AddressVector::address) !=
+        connection.vectors.end();
+    if (of_peer) return paces_[&connection].cnps.push_back(packet.at.latest);
+    Strangers& strangers = strangers_[&connection];
+    strangers.latest = packet.at.latest;
+    if (++strangers.cnps == kManyCnps) strangers.many = packet.at.latest;
+    if (strangers.cnps <= kManyCnps) strangers.run.clear();
+}
+
+// How long the device takes for a run of packets.
+void CongestionChecks::measure(const Packet& packet, const Connection& connection) {
+    Strangers& strangers = strangers_[&connection];
+    const bool during = strangers.cnps >= kManyCnps;
+    const bool early =
+        during ? packet.at.earliest - strangers.many < kReaction : strangers.cnps != 0;
+    if (early) return;
+    if (during && packet.at.earliest - strangers.latest > kComingOn) return strangers.run.clear();
+    strangers.run.push_back(packet.at.earliest);
+    if (strangers.run.size() < kRun) return;
+    const wire::Duration taken = strangers.run.back() - strangers.run.front();
+    std::optional<wire::Duration>& shortest = during ? strangers.during : strangers.before;
+    shortest = std::min(shortest.value_or(taken), taken);
+    strangers.run.pop_front();
+    strangers.packet = packet.number;
+}
+
+// CNP-10. What the peer's own CNPs do is not known well enough.
+void CongestionChecks::check_strangers() {
+    for (const auto& [connection, strangers] : strangers_) {
+        const auto pace = paces_.find(connection);
+        const bool slowed = pace != paces_.end() && !pace->second.cnps.empty();
+        if (slowed || !strangers.before || !strangers.during) continue;
+        if (*strangers.during < kSlower * *strangers.before) continue;
+        PacketLog log(log_, strangers.packet, connection->qpn);
+        log.add(
+            "CNP-10", Must, "the time between packets",
+            "CNPs from an address that is not the peer's must not slow a QP down",
+            fmt::format(
+                "while {} and more of them come, the fastest {} packets take {} us, before {} us",
+                kManyCnps, kRun,
+                std::chrono::floor<std::chrono::microseconds>(*strangers.during).count(),
+                std::chrono::floor<std::chrono::microseconds>(*strangers.before).count()));
+    }
 }
 
 // A QP that has slowed down leaves its line idle at times. On a real link the line's rate is not

@@ -1,10 +1,11 @@
 // The device's CNPs against the settings of its congestion management, which it reports in hello
 // and in its answers.
 //
-// Source: CNP-01, CNP-04, CNP-06, CA17-45.
+// Source: CNP-01, CNP-04, CNP-06, CNP-10, CA17-45.
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <optional>
 #include <utility>
@@ -50,11 +51,26 @@ class CongestionChecks {
         std::vector<wire::Instant> cnps; // when they reached the device
     };
 
+    // The device's packets with data before and while CNPs come from an address that is not the
+    // peer's.
+    struct Strangers {
+        std::size_t cnps = 0;
+        wire::Instant many;   // when the last of those came that slow a QP down in any case
+        wire::Instant latest; // CNP
+        std::deque<wire::Instant> run;        // the latest packets
+        std::optional<wire::Duration> before; // the shortest run without them
+        std::optional<wire::Duration> during; // after many, while they come
+        std::size_t packet = 0;               // the last one that was measured
+    };
+
     void check_interval(PacketLog& log, const Packet& packet, const Connection& connection);
     void check_mark(wire::Instant now);
     void check_dscp(PacketLog& log, const Packet& packet) const;
     [[nodiscard]] bool reacts(const Connection& connection) const;
+    void take_cnp(const Packet& packet, const Connection& connection);
     void check_pace(const Packet& packet, const Connection& connection);
+    void measure(const Packet& packet, const Connection& connection);
+    void check_strangers();
 
     const Story& story_;
     DeviationLog& log_;
@@ -67,6 +83,7 @@ class CongestionChecks {
     std::map<const Connection*, std::int64_t> newest_;   // PSN of the tester
     std::optional<Mark> mark_;
     std::map<const Connection*, Pace> paces_; // of QPs that CNPs slow down
+    std::map<const Connection*, Strangers> strangers_;
 };
 
 } // namespace veriroce::model

@@ -126,6 +126,25 @@ bool holds_cnp(const engine::OwnedDatagram& datagram) {
     return packet && is_cnp(*packet);
 }
 
+// CNP-10
+class CnpOfAnybodyObeyed final : public engine::SurfaceFilter {
+  public:
+    void qp_changed(const engine::QpReport& report) override {
+        if (report.attributes.address) peers_[report.qpn] = report.attributes.address->destination;
+    }
+    void inbound(engine::OwnedDatagram datagram, wire::Instant /*now*/,
+                 std::vector<engine::OwnedDatagram>& in,
+                 std::vector<engine::OwnedDatagram>& /*answers*/) override {
+        const auto packet = wire::decode_packet(datagram.bytes);
+        const auto peer = packet ? peers_.find(packet->bth.dest_qp) : peers_.end();
+        if (peer != peers_.end() && is_cnp(*packet)) datagram.envelope.source = peer->second;
+        in.push_back(std::move(datagram));
+    }
+
+  private:
+    std::map<wire::Qpn, wire::IpAddress> peers_; // by our QPN
+};
+
 // ROB-02: payload bytes less pad bytes, in 32 bits. The packet goes in as an empty SEND, whose
 // immediate value tells the completion how much less.
 constexpr std::uint32_t kMarked = 0x5AD0F000;
@@ -218,6 +237,11 @@ constexpr std::array kMutants{
            .description = "The device says that it is a reaction point, and ignores CNPs.",
            .judge_cases = "cnp/slows-the-sender",
            .make_filter = make<DropsInbound<holds_cnp>>},
+    Mutant{.name = "cnps_of_anybody_obeyed",
+           .rule = "CNP-10",
+           .description = "A CNP from any address slows the QP down that it names.",
+           .judge_cases = "cnp/strangers-slow-nobody",
+           .make_filter = make<CnpOfAnybodyObeyed>},
     Mutant{.name = "pad_count_underflows_the_length",
            .rule = "ROB-02",
            .passive = false,

@@ -185,4 +185,48 @@ TEST_CASE("congestion: CNPs end a run of packets at the rate of the line", "[mod
     CHECK_FALSE(found({.early = true}));
 }
 
+TEST_CASE("congestion: CNPs of strangers slow nobody", "[model][CNP-10]") {
+    struct Sender {
+        wire::Duration gap; // between packets while CNPs come
+        bool reacts = true; // it is a reaction point
+        int cnps = 400;     // 50 us apart
+        std::uint8_t host = 99;
+        bool before = true; // it sent before them
+    };
+    const auto found = [](const Sender& sender) {
+        Scene scene = managed({.np = true, .rp = sender.reacts});
+        wire::Duration now = milliseconds(1);
+        std::int64_t psn = 0;
+        const auto data_until = [&](wire::Duration end, wire::Duration gap) {
+            for (; now < end; now += gap) {
+                scene.heard("RDMA_WRITE_MIDDLE", psn++, filled(0, 256));
+                at(scene, now);
+            }
+        };
+        if (sender.before) data_until(now + microseconds(20), microseconds(1));
+        for (int i = 0; i < sender.cnps; ++i) {
+            const wire::Duration came = milliseconds(2) + i * microseconds(50);
+            scene.sent("CNP", 0, kBody,
+                       {.packet = [](auto& p) { p.bth.becn = true; },
+                        .envelope =
+                            [&](auto& e) {
+                                if (sender.host != 0)
+                                    e.source.bytes.back() = std::byte{sender.host};
+                            }});
+            scene.story.packets.back().packet->bth.psn = wire::Psn(0);
+            at(scene, came);
+            now = std::max(now, came);
+            data_until(came + microseconds(50), sender.gap);
+        }
+        return scene.found().contains("CNP-10");
+    };
+    CHECK(found({.gap = milliseconds(1)}));
+    CHECK(found({.gap = microseconds(9)}));
+    CHECK_FALSE(found({.gap = microseconds(7)}));
+    CHECK_FALSE(found({.gap = milliseconds(1), .reacts = false}));
+    CHECK_FALSE(found({.gap = milliseconds(1), .cnps = 95}));
+    CHECK_FALSE(found({.gap = milliseconds(1), .host = 0}));
+    CHECK_FALSE(found({.gap = milliseconds(1), .before = false}));
+}
+
 } // namespace veriroce::model::test
