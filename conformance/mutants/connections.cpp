@@ -1,6 +1,7 @@
 // Defects of connection management while a program listens: in the REQ as it is read, in the REP,
 // and in what ends a connection; and what it may do otherwise than the engine's.
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -47,6 +48,27 @@ class EachRequestIsNew final : public MessageFilter {
     std::vector<std::uint64_t> seen_;
 };
 
+std::uint32_t qpn_in(wire::Bytes request) {
+    return wire::load_u24(request, req::kQpnAt);
+}
+std::uint32_t communication_in(wire::Bytes request) {
+    return wire::load_u32(request, kLocalIdAt);
+}
+
+// The first adapter that has used a number is taken for all that do.
+template <std::uint32_t (*number_in)(wire::Bytes)>
+class AdapterFoundBy final : public MessageFilter {
+    bool hears(wire::MutableBytes message) override {
+        if (attribute_of(message) != kReq) return true;
+        const std::uint64_t adapter = wire::load_u64(message, req::kGuidAt);
+        const auto known = adapters_.try_emplace(number_in(message), adapter).first;
+        wire::store_be<8>(message, req::kGuidAt, known->second);
+        return true;
+    }
+
+    std::map<std::uint32_t, std::uint64_t> adapters_;
+};
+
 // --- the REP
 
 void psn_told_too_low(wire::MutableBytes message) {
@@ -84,6 +106,23 @@ class LeavesOnce final : public MessageFilter {
     }
 
     Latest latest_;
+};
+
+// CM-01: what its REPs have used up of a connection's retries its DREQs lack.
+class RetriesOfAllMessages final : public MessageFilter {
+    bool hears(wire::MutableBytes message) override {
+        if (attribute_of(message) == kReq) left_ = wire::load_u8(message, req::kRepeatsAt) >> 4;
+        return true;
+    }
+    bool sends(wire::MutableBytes message) override {
+        const std::uint16_t attribute = attribute_of(message);
+        if (attribute == kRep && replies_.comes_again(message)) --left_;
+        return attribute != kDreq || !ends_.comes_again(message) || left_-- > 0;
+    }
+
+    Latest replies_;
+    Latest ends_;
+    int left_ = 0;
 };
 
 // CM-05: a REP that comes again names another PSN.
@@ -205,6 +244,23 @@ constexpr std::array kMutants{
            .description = "A DREQ without a DREP does not leave again.",
            .cases = "cm/ended-by-the-program",
            .make_filter = make<LeavesOnce<kDreq>>},
+    Mutant{.name = "stale_connection_found_by_qpn_alone",
+           .rule = "CM-08",
+           .level = "SHOULD",
+           .description =
+               "A REQ of another adapter that names a connected QPN ends that connection.",
+           .cases = "cm/same-qpn-of-another-adapter",
+           .make_filter = make<AdapterFoundBy<qpn_in>>},
+    Mutant{.name = "requests_told_apart_without_their_adapter",
+           .rule = "CM-05",
+           .description = "A REQ with the IDs of another adapter's REQ is taken for that one.",
+           .cases = "cm/same-numbers-of-another-adapter",
+           .make_filter = make<AdapterFoundBy<communication_in>>},
+    Mutant{.name = "retries_of_a_connection_not_of_a_message",
+           .rule = "CM-01",
+           .description = "A DREQ is repeated only as often as the connection's REPs have left.",
+           .cases = "cm/retries-of-each-message",
+           .make_filter = make<RetriesOfAllMessages>},
     Mutant{.name = "disconnect_request_names_another_connection",
            .rule = "CM-09",
            .description = "A DREQ names a connection that the peer does not have.",
