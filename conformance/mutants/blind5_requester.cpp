@@ -239,33 +239,16 @@ class ResumesAtFirstPsn final : public QpFilter<Shifted> {
     std::set<wire::Qpn> resumed_; // and have sent nothing since
 };
 
-// ENC-11, ENC-12: the header of a QP's requests is made when it enters RTR, and not made anew.
-class RequestsKeepHeader final : public SurfaceFilter {
-  public:
-    void modifying(wire::Qpn /*qpn*/, engine::QpAttributes& attributes) override {
-        if (!attributes.address || !attributes.dest_qp) return; // INIT to RTR has both
-        headers_[*attributes.dest_qp] = *attributes.address;
-    }
-    void outbound(OwnedDatagram datagram, wire::Instant /*now*/,
-                  std::vector<OwnedDatagram>& out) override {
-        const auto packet = wire::decode_packet(datagram.bytes);
-        const auto header =
-            packet && packet->info().request() && packet->info().service == wire::Service::Rc
-                ? headers_.find(packet->bth.dest_qp)
-                : headers_.end();
-        if (header != headers_.end()) {
-            datagram.envelope.dscp = static_cast<std::uint8_t>(header->second.traffic_class >> 2U);
-            datagram.envelope.hop_limit = header->second.hop_limit;
-        }
-        out.push_back(std::move(datagram));
-    }
+bool is_answer(const wire::OpcodeInfo& info) {
+    return info.response();
+}
+bool is_rc_request(const wire::OpcodeInfo& info) {
+    return info.request() && info.service == wire::Service::Rc;
+}
 
-  private:
-    std::map<wire::Qpn, engine::AddressVector> headers_; // by the peer's QP
-};
-
-// The class of service that a QP's answers have: that of its first path.
-class AnswersKeepClass final : public SurfaceFilter {
+// Some of a QP's packets keep the class of service of its first path.
+template <bool (*keeps)(const wire::OpcodeInfo&)>
+class KeepsClass final : public SurfaceFilter {
   public:
     void modifying(wire::Qpn /*qpn*/, engine::QpAttributes& attributes) override {
         constexpr unsigned ecn_bits = 2;
@@ -276,7 +259,7 @@ class AnswersKeepClass final : public SurfaceFilter {
     void outbound(OwnedDatagram datagram, wire::Instant /*now*/,
                   std::vector<OwnedDatagram>& out) override {
         const auto packet = wire::decode_packet(datagram.bytes);
-        if (packet && packet->info().response()) {
+        if (packet && keeps(packet->info())) {
             const auto known = dscp_.find(packet->bth.dest_qp);
             if (known != dscp_.end()) datagram.envelope.dscp = known->second;
         }
@@ -502,14 +485,12 @@ constexpr std::array kMutants{
            .level = "SHOULD",
            .description = "After a change of the traffic class in SQD responses keep the old one.",
            .cases = "enc/class-changed-in-sqd",
-           .make_filter = make<AnswersKeepClass>},
-    Mutant{.name = "header_of_requests_made_once",
+           .make_filter = make<KeepsClass<is_answer>>},
+    Mutant{.name = "class_change_in_sqd_not_in_requests",
            .rule = "ENC-12",
-           .description =
-               "After a change of the address vector in SQD requests keep the old traffic "
-               "class and hop limit.",
-           .cases = "enc/class-of-requests-changed-in-sqd enc/hop-limit-changed-in-sqd",
-           .make_filter = make<RequestsKeepHeader>},
+           .description = "After a change of the traffic class in SQD requests keep the old one.",
+           .cases = "enc/class-of-requests-changed-in-sqd",
+           .make_filter = make<KeepsClass<is_rc_request>>},
     Mutant{.name = "read_completes_before_write_it_acks",
            .rule = "N-20",
            .description = "A READ whose response acknowledges the WRITE before it completes before "
