@@ -77,14 +77,19 @@ class EngineBackend::Device final : public dut::Executor {
     // A device looks for its peer inside qp_modify, as kernel drivers do.
     std::optional<dut::Failure> neighbour_missing(const dut::Request& request) {
         const auto* modify = std::get_if<dut::QpModify>(&request);
-        if (modify == nullptr || !modify->attributes.address_vector) return std::nullopt;
-        const auto found = backend_.port_->reach(modify->attributes.address_vector->address,
-                                                 net::monotonic_now() + std::chrono::seconds(1));
-        if (found) return std::nullopt;
-        return dut::Failure{.code = static_cast<std::int32_t>(dut::FailureCode::Refused),
-                            .message = found.error().text,
-                            .verb = "qp_modify",
-                            .errno_name = "ETIMEDOUT"};
+        if (modify == nullptr) return std::nullopt;
+        const dut::QpAttributes& to = modify->attributes;
+        for (const auto& vector : {to.address_vector, to.alt_address_vector}) {
+            if (!vector) continue;
+            const auto found = backend_.port_->reach(vector->address, net::monotonic_now() +
+                                                                          std::chrono::seconds(1));
+            if (found) continue;
+            return dut::Failure{.code = static_cast<std::int32_t>(dut::FailureCode::Refused),
+                                .message = found.error().text,
+                                .verb = "qp_modify",
+                                .errno_name = "ETIMEDOUT"};
+        }
+        return std::nullopt;
     }
 
     EngineBackend& backend_;

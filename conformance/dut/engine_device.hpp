@@ -130,6 +130,9 @@ class EngineDevice final : public Executor {
 
     [[nodiscard]] std::expected<engine::QpAttributes, Failure>
     translate(const QpModify& request) const;
+    // N-24; `from` has its address vector.
+    [[nodiscard]] std::expected<engine::AlternatePath, Failure>
+    alternate_path(const QpAttributes& from) const;
     [[nodiscard]] std::expected<engine::AddressVector, Failure>
     translate(const AddressVector& vector) const;
     // The VLAN of a GID.

@@ -84,6 +84,21 @@ EngineDevice::translate(const AddressVector& vector) const {
     return translated;
 }
 
+std::expected<engine::AlternatePath, Failure>
+EngineDevice::alternate_path(const QpAttributes& from) const {
+    auto vector = translate(*from.alt_address_vector);
+    if (!vector) return std::unexpected(vector.error());
+    const std::uint16_t pkey_index = from.alt_pkey_index.value_or(0);
+    if (from.alt_port_num.value_or(description_.port) != description_.port ||
+        pkey_index >= description_.pkeys.size()) {
+        return std::unexpected(
+            refused(QpModify::method, "EINVAL", "alt_ah_attr: no such port, or no such P_Key"));
+    }
+    return engine::AlternatePath{.address = *vector,
+                                 .pkey = description_.pkeys[pkey_index],
+                                 .timeout = from.alt_timeout.value_or(0)};
+}
+
 std::expected<engine::QpAttributes, Failure>
 EngineDevice::translate(const QpModify& request) const {
     const auto& from = request.attributes;
@@ -91,9 +106,6 @@ EngineDevice::translate(const QpModify& request) const {
         return std::unexpected(
             refused(QpModify::method, std::move(errno_name), std::move(message)));
     };
-    if (from.alt_address_vector || from.alt_pkey_index || from.alt_port_num || from.alt_timeout) {
-        return refuse("EOPNOTSUPP", "this backend does not offer alternate paths");
-    }
     if (from.port_num && *from.port_num != description_.port) {
         return refuse("EINVAL", "port_num: expected " + std::to_string(description_.port));
     }
@@ -117,8 +129,21 @@ EngineDevice::translate(const QpModify& request) const {
         }
         to.pkey = description_.pkeys[*from.pkey_index];
     }
-    if (from.path_mig_state)
-        to.mig_req = *from.path_mig_state == engine::MigState::Migrated; // BTH-15
+    if (from.alt_address_vector) {
+        auto alternate = alternate_path(from);
+        if (!alternate) return std::unexpected(alternate.error());
+        to.alternate = *alternate;
+    } else if (from.alt_pkey_index || from.alt_port_num || from.alt_timeout) {
+        return refuse("EINVAL", "alt_ah_attr is missing: the other alt_ names require it");
+    }
+    // BTH-15: without a second path the bit alone follows the state.
+    const auto known = engine_.query_qp(id_of<engine::QpId>(request.qp));
+    const bool two_paths = to.alternate || (known && known->attributes.alternate);
+    if (two_paths) {
+        to.path_mig_state = from.path_mig_state;
+    } else if (from.path_mig_state) {
+        to.mig_req = *from.path_mig_state == engine::MigState::Migrated;
+    }
     if (from.address_vector) {
         auto vector = translate(*from.address_vector);
         if (!vector) return std::unexpected(vector.error());
@@ -147,11 +172,31 @@ Answer EngineDevice::carry_out(const QpModify& request, wire::Instant now) {
         if (from.port_num) told.port_num = from.port_num;
         if (from.address_vector) told.address_vector = from.address_vector;
         if (from.path_mig_state) told.path_mig_state = from.path_mig_state;
+        if (from.alt_address_vector) {
+            told.alt_address_vector = from.alt_address_vector;
+            told.alt_pkey_index = from.alt_pkey_index.value_or(0);
+            told.alt_port_num = description_.port;
+            told.alt_timeout = from.alt_timeout.value_or(0);
+        }
         const auto report = engine_.query_qp(id_of<engine::QpId>(request.qp));
         if (filter_ != nullptr && report) filter_->qp_changed(*report);
     }
     return done_or(QpModify::method, result);
 }
+
+namespace {
+
+// Of a QP with a second path, which is the first one once the QP has gone over to it.
+void tell_path(const engine::QpAttributes& from, QpAttributes& to) {
+    to.path_mig_state = from.path_mig_state;
+    if (from.alternate) return;
+    to.address_vector = std::exchange(to.alt_address_vector, std::nullopt);
+    to.pkey_index = std::exchange(to.alt_pkey_index, std::nullopt);
+    to.alt_port_num.reset();
+    to.alt_timeout.reset();
+}
+
+} // namespace
 
 Answer EngineDevice::carry_out(const QpQuery& request, wire::Instant /*now*/) {
     const auto qp = qps_.find(request.qp);
@@ -162,6 +207,7 @@ Answer EngineDevice::carry_out(const QpQuery& request, wire::Instant /*now*/) {
     const auto& from = report->attributes;
     QpAttributes to = qp->second.told;
     if (to.address_vector && from.address) to.address_vector->hop_limit = from.address->hop_limit;
+    if (to.alt_address_vector) tell_path(from, to);
     to.state = report->state;
     to.cur_state = report->state;
     to.path_mtu = from.path_mtu;

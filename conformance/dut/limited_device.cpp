@@ -28,7 +28,8 @@ constexpr std::array kEach = std::to_array<std::string_view>({"uc",           "u
                                                               "mtu>=4096",    "mtu>=2048",
                                                               "rd_atomic>=2", "dest_rd_atomic>=2",
                                                               "ud_path",      "iova",
-                                                              "congestion",   "cm"});
+                                                              "congestion",   "cm",
+                                                              "apm"});
 
 std::string_view word_of(engine::WrOpcode opcode) {
     switch (opcode) {
@@ -70,6 +71,7 @@ struct Refuses {
     Refusal operator()(const QpModify& r) const {
         const QpAttributes& to = r.attributes;
         if (to.state == engine::QpState::Sqd && lacks.word("sqd")) return too_much(r.method, "SQD");
+        if (to.alt_address_vector && lacks.word("apm")) return unsupported(r.method, "second path");
         if (to.path_mtu == wire::Mtu::B256 && lacks.word("mtu256"))
             return too_much(r.method, "path_mtu");
         if (to.path_mtu && lacks.beyond("mtu", wire::bytes_of(*to.path_mtu)))

@@ -75,8 +75,9 @@ CallId VirtualDut::submit(Request request, wire::Instant now) {
     const CallId call{state_->next_call++};
     // The neighbour leads to every peer: the device resolves it when it learns the address.
     if (const auto* modify = std::get_if<QpModify>(&request)) {
-        if (const auto& vector = modify->attributes.address_vector) {
-            state_->nic.neighbour(vector->address, state_->neighbour);
+        const QpAttributes& to = modify->attributes;
+        for (const auto& vector : {to.address_vector, to.alt_address_vector}) {
+            if (vector) state_->nic.neighbour(vector->address, state_->neighbour);
         }
     }
     if (const auto* post = std::get_if<PostSend>(&request)) {
