@@ -73,13 +73,12 @@ engine::Access qp_access(const CaseQp& qp, const Environment& environment) {
             .flush_global = reliable && environment.capable("flush")};
 }
 
-} // namespace
-
-dut::AddressVector vector_of(const CaseQp& qp, const Environment& environment) {
+dut::AddressVector vector_to(const wire::IpAddress& address, const CaseQp& qp,
+                             const Environment& environment) {
     const script::QpSetup& setup = qp.setup;
     dut::AddressVector vector{
         .gid_index = environment.gid_index,
-        .address = qp.tester_address,
+        .address = address,
         .hop_limit = static_cast<std::uint8_t>(number_attribute(&setup, "ttl", kDefaultTtl))};
     const auto traffic_class =
         static_cast<std::uint8_t>(number_attribute(&setup, "dscp", environment.usual_dscp) << 2 |
@@ -94,6 +93,21 @@ dut::AddressVector vector_of(const CaseQp& qp, const Environment& environment) {
         vector.udp_sport = static_cast<std::uint16_t>(number_attribute(&setup, "sport", 0));
     }
     return vector;
+}
+
+// N-24: the same as the first path but for the address.
+void put_alternate_path(const CaseQp& qp, const Environment& environment, dut::QpAttributes& into) {
+    if (!qp.alternate_address) return;
+    into.alt_address_vector = vector_to(*qp.alternate_address, qp, environment);
+    into.alt_pkey_index = static_cast<std::uint16_t>(number_attribute(&qp.setup, "pkey_index", 0));
+    into.alt_port_num = environment.dut_port;
+    into.alt_timeout = qp.timeout;
+}
+
+} // namespace
+
+dut::AddressVector vector_of(const CaseQp& qp, const Environment& environment) {
+    return vector_to(qp.tester_address, qp, environment);
 }
 
 void put_attribute(std::string_view name, const CaseQp& qp, const Environment& environment,
@@ -120,6 +134,7 @@ void put_attribute(std::string_view name, const CaseQp& qp, const Environment& e
         const auto* state = attribute_value<engine::MigState>(&setup, name);
         into.path_mig_state = state == nullptr ? engine::MigState::Migrated : *state;
     }
+    if (name == "alt") put_alternate_path(qp, environment, into);
     if (std::ranges::find(kOfVector, name) != std::end(kOfVector)) {
         into.address_vector = vector_of(qp, environment);
     }
@@ -164,8 +179,8 @@ dut::QpAttributes step_to(engine::QpState state, const CaseQp& qp, const Environ
         step.retry_cnt = small("retry_cnt", kDefaultRetries);
         step.rnr_retry = small("rnr_retry", kDefaultRetries);
         step.max_rd_atomic = small("max_rd_atomic", usual_rd_atomic(environment.dut.max.rd_atomic));
-        if (setup.attribute("path_mig_state") != nullptr)
-            put_attribute("path_mig_state", qp, environment, step);
+        for (const std::string_view name : {"alt", "path_mig_state"})
+            if (setup.attribute(name) != nullptr) put_attribute(name, qp, environment, step);
     }
     return step;
 }

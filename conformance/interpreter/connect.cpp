@@ -54,12 +54,14 @@ QpIdentity fresh_identity(const CaseQp& qp, QpIdentity known, const Environment&
     return known;
 }
 
-// Sets the address of the tester's end of this QP; false if the case has no such address.
+// Sets the addresses of the tester's end of this QP; false if the case has no such address.
 bool take_address(CaseQp& qp, const Environment& environment) {
     const auto address = environment.address(name_attribute(qp.setup, "to", "tester"), 0);
     if (!address) return false;
     qp.tester_address = *address;
-    return true;
+    if (qp.setup.attribute("alt") == nullptr) return true;
+    qp.alternate_address = environment.address(name_attribute(qp.setup, "alt", ""), 0);
+    return qp.alternate_address.has_value();
 }
 
 // The state that the latest line asks for, RTS if none does.

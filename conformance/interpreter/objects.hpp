@@ -54,7 +54,8 @@ struct CaseQp {
     script::QpSetup setup; // of the DUT's; `dut modify` adds to it
     const script::QpSetup* tester_setup = nullptr;
     engine::QpType type = engine::QpType::Rc;
-    wire::IpAddress tester_address; // `to=`
+    wire::IpAddress tester_address;                   // `to=`
+    std::optional<wire::IpAddress> alternate_address; // `alt=`
     dut::PdHandle pd;
     dut::QpHandle dut_qp;
     dut::CqHandle cq; // of its sends, and of its receives unless it has two queues

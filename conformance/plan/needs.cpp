@@ -40,6 +40,7 @@ class NeedsOfCase {
             if (*state == wire::QpState::Sqd) add("sqd");
         }
         if (one.name == "srq") add("srq");
+        if (one.name == "alt") add("apm");
         const auto* expr = std::get_if<script::Expr>(&one.value);
         if (expr != nullptr && expr->kind == script::Expr::Kind::Number)
             number(one.name, expr->number);

@@ -68,6 +68,7 @@ constexpr std::array kAttributeList{
     AttributeRow{"flow", Number, 0xFFFFF, true},
     AttributeRow{"sport", Number, 65'535, true},
     AttributeRow{"to", AttributeKind::Address, 0, true},
+    AttributeRow{"alt", AttributeKind::Address, 0, true},
     AttributeRow{"pd", Number, 65'535},
     AttributeRow{"cq", Cq},
     AttributeRow{"recv_cq", Cq},
