@@ -20,6 +20,7 @@ std::span<const Mutant> tmo();
 std::span<const Mutant> cnp_rob();
 std::span<const Mutant> cm();
 std::span<const Mutant> connections();
+std::span<const Mutant> migration();
 std::span<const Mutant> completions();
 std::span<const Mutant> answers();
 std::span<const Mutant> requests();

@@ -36,9 +36,9 @@ std::vector<std::string_view> words_of(std::string_view list) {
 
 std::span<const Mutant> all() {
     static const std::vector<Mutant> mutants = members_of(
-        {enc,      crc,     bth,    sta,     rsp,       opc,         len_key,       rnr,
-         rdr_atm,  ack_req, tmo,    cnp_rob, cm,        connections, completions,   answers,
-         requests, effects, memory, resends, positions, addresses,   missing_checks});
+        {enc,     crc,      bth,     sta,     rsp,     opc,         len_key,   rnr,
+         rdr_atm, ack_req,  tmo,     cnp_rob, cm,      connections, migration, completions,
+         answers, requests, effects, memory,  resends, positions,   addresses, missing_checks});
     return mutants;
 }
 

@@ -88,9 +88,12 @@ void QpSurface::outbound(engine::OwnedDatagram datagram, wire::Instant /*now*/,
 // A packet says whose it is, not who sends it: the QP that has this peer.
 KnownQp* QpSurface::sender(const wire::Packet& packet, const wire::Envelope& envelope) {
     const auto sends = [&](const auto& known) {
-        const auto& address = known.second->report.attributes.address;
-        return known.second->peer() == packet.bth.dest_qp && address &&
-               address->destination == envelope.destination;
+        const engine::QpAttributes& attributes = known.second->report.attributes;
+        const auto& first = attributes.address;
+        const auto& second = attributes.alternate; // a QP may have gone over to it
+        const bool leads = (first && first->destination == envelope.destination) ||
+                           (second && second->address.destination == envelope.destination);
+        return leads && known.second->peer() == packet.bth.dest_qp;
     };
     const auto found = std::ranges::find_if(qps_, sends);
     return found == qps_.end() ? nullptr : found->second.get();
