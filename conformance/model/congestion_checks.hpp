@@ -5,7 +5,6 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <map>
 #include <optional>
 #include <utility>
@@ -51,16 +50,20 @@ class CongestionChecks {
         std::vector<wire::Instant> cnps; // when they reached the device
     };
 
-    // The device's packets with data before and while CNPs come from an address that is not the
+    // The device's runs of data packets before and while CNPs come from other addresses than the
     // peer's.
     struct Strangers {
+        struct Runs {
+            std::size_t count = 0;
+            wire::Duration shortest = wire::Duration::max();
+        };
         std::size_t cnps = 0;
-        wire::Instant many;   // when the last of those came that slow a QP down in any case
+        wire::Instant many;   // when so many had come that a QP which obeys them is slow
         wire::Instant latest; // CNP
-        std::deque<wire::Instant> run;        // the latest packets
-        std::optional<wire::Duration> before; // the shortest run without them
-        std::optional<wire::Duration> during; // after many, while they come
-        std::size_t packet = 0;               // the last one that was measured
+        std::vector<const Packet*> run;
+        Runs before;
+        Runs during;
+        std::size_t packet = 0; // the last one of a run
     };
 
     void check_interval(PacketLog& log, const Packet& packet, const Connection& connection);

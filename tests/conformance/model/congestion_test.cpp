@@ -191,15 +191,19 @@ TEST_CASE("congestion: CNPs of strangers slow nobody", "[model][CNP-10]") {
         bool reacts = true; // it is a reaction point
         int cnps = 400;     // 50 us apart
         std::uint8_t host = 99;
-        bool before = true; // it sent before them
+        bool before = true;      // it sent before them
+        bool one_message = true; // or each packet is one of its own
+        bool exact = true;
     };
     const auto found = [](const Sender& sender) {
         Scene scene = managed({.np = true, .rp = sender.reacts});
+        scene.story.setting.exact = sender.exact;
         wire::Duration now = milliseconds(1);
         std::int64_t psn = 0;
         const auto data_until = [&](wire::Duration end, wire::Duration gap) {
             for (; now < end; now += gap) {
-                scene.heard("RDMA_WRITE_MIDDLE", psn++, filled(0, 256));
+                scene.heard(sender.one_message ? "RDMA_WRITE_MIDDLE" : "SEND_ONLY", psn++,
+                            filled(0, 256));
                 at(scene, now);
             }
         };
@@ -221,8 +225,12 @@ TEST_CASE("congestion: CNPs of strangers slow nobody", "[model][CNP-10]") {
         return scene.found().contains("CNP-10");
     };
     CHECK(found({.gap = milliseconds(1)}));
-    CHECK(found({.gap = microseconds(9)}));
-    CHECK_FALSE(found({.gap = microseconds(7)}));
+    CHECK(found({.gap = microseconds(33)}));
+    CHECK_FALSE(found({.gap = microseconds(31)}));
+    CHECK_FALSE(found({.gap = milliseconds(1), .one_message = false}));
+    // A real link tells less of short times.
+    CHECK(found({.gap = milliseconds(1), .exact = false}));
+    CHECK_FALSE(found({.gap = microseconds(300), .exact = false}));
     CHECK_FALSE(found({.gap = milliseconds(1), .reacts = false}));
     CHECK_FALSE(found({.gap = milliseconds(1), .cnps = 95}));
     CHECK_FALSE(found({.gap = milliseconds(1), .host = 0}));
