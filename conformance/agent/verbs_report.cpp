@@ -224,7 +224,6 @@ std::vector<std::string> capabilities_of(const ibv_device_attr& device,
     };
     add_if(device.atomic_cap != IBV_ATOMIC_NONE, "atomics");
     add_if((device.device_cap_flags & IBV_DEVICE_MEM_MGT_EXTENSIONS) != 0, "send_inv");
-    add_if((device.device_cap_flags & IBV_DEVICE_AUTO_PATH_MIG) != 0, "apm");
     add_if(any_gid([](const dut::Gid& gid) { return !gid.address.v4(); }), "ipv6");
     add_if(any_gid([](const dut::Gid& gid) { return gid.type == "rocev1"; }), "rocev1");
     add_if(any_gid([](const dut::Gid& gid) { return gid.vlan.has_value(); }), "vlan");

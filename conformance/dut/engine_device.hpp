@@ -130,11 +130,11 @@ class EngineDevice final : public Executor {
 
     [[nodiscard]] std::expected<engine::QpAttributes, Failure>
     translate(const QpModify& request) const;
-    // N-24; `from` has its address vector.
+    // N-24; `from.alt_address_vector` must be set.
     [[nodiscard]] std::expected<engine::AlternatePath, Failure>
     alternate_path(const QpAttributes& from) const;
     [[nodiscard]] std::expected<engine::AddressVector, Failure>
-    translate(const AddressVector& vector) const;
+    translate(const AddressVector& vector, std::string_view name) const;
     // The VLAN of a GID.
     [[nodiscard]] std::optional<wire::VlanId> vlan_of(std::uint32_t gid_index) const;
     [[nodiscard]] std::expected<std::vector<engine::Sge>, Failure>

@@ -3,6 +3,8 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "conformance/dut/engine_answers.hpp"
 #include "conformance/dut/engine_device.hpp"
 
@@ -62,18 +64,19 @@ std::optional<wire::VlanId> EngineDevice::vlan_of(std::uint32_t gid_index) const
     return description_.vlans[round - 1];
 }
 
-std::expected<engine::AddressVector, Failure>
-EngineDevice::translate(const AddressVector& vector) const {
+std::expected<engine::AddressVector, Failure> EngineDevice::translate(const AddressVector& vector,
+                                                                      std::string_view name) const {
     const std::size_t addresses = description_.addresses.size();
     if (vector.gid_index >= addresses * (1 + description_.vlans.size())) {
         return std::unexpected(
             refused(QpModify::method, "EINVAL",
-                    "ah_attr: the port has no GID " + std::to_string(vector.gid_index)));
+                    fmt::format("{}: the port has no GID {}", name, vector.gid_index)));
     }
     const auto& source = description_.addresses[vector.gid_index % addresses];
     if (source.v4() != vector.address.v4()) {
         return std::unexpected(
-            refused(QpModify::method, "EINVAL", "ah_attr: GID and address are of two families"));
+            refused(QpModify::method, "EINVAL",
+                    fmt::format("{}: GID and address are of two families", name)));
     }
     engine::AddressVector translated{.source = source, .destination = vector.address};
     if (vector.traffic_class) translated.traffic_class = *vector.traffic_class;
@@ -86,14 +89,16 @@ EngineDevice::translate(const AddressVector& vector) const {
 
 std::expected<engine::AlternatePath, Failure>
 EngineDevice::alternate_path(const QpAttributes& from) const {
-    auto vector = translate(*from.alt_address_vector);
+    auto vector = translate(*from.alt_address_vector, "alt_ah_attr");
     if (!vector) return std::unexpected(vector.error());
+    const auto refuse = [](std::string message) {
+        return std::unexpected(refused(QpModify::method, "EINVAL", std::move(message)));
+    };
+    if (from.alt_port_num && *from.alt_port_num != description_.port)
+        return refuse("alt_port_num: expected " + std::to_string(description_.port));
     const std::uint16_t pkey_index = from.alt_pkey_index.value_or(0);
-    if (from.alt_port_num.value_or(description_.port) != description_.port ||
-        pkey_index >= description_.pkeys.size()) {
-        return std::unexpected(
-            refused(QpModify::method, "EINVAL", "alt_ah_attr: no such port, or no such P_Key"));
-    }
+    if (pkey_index >= description_.pkeys.size())
+        return refuse("alt_pkey_index: the port has fewer P_Keys");
     return engine::AlternatePath{.address = *vector,
                                  .pkey = description_.pkeys[pkey_index],
                                  .timeout = from.alt_timeout.value_or(0)};
@@ -145,18 +150,35 @@ EngineDevice::translate(const QpModify& request) const {
         to.mig_req = *from.path_mig_state == engine::MigState::Migrated;
     }
     if (from.address_vector) {
-        auto vector = translate(*from.address_vector);
+        auto vector = translate(*from.address_vector, "ah_attr");
         if (!vector) return std::unexpected(vector.error());
         to.address = *vector;
     }
-    if (from.cur_state) {
-        const auto report = engine_.query_qp(id_of<engine::QpId>(request.qp));
-        if (report && report->state != *from.cur_state) {
-            return refuse("EINVAL", "cur_qp_state: the QP is in another state");
-        }
-    }
+    if (from.cur_state && known && known->state != *from.cur_state)
+        return refuse("EINVAL", "cur_qp_state: the QP is in another state");
     return to;
 }
+
+namespace {
+
+void forget_second_path(QpAttributes& told) {
+    told.alt_address_vector.reset();
+    told.alt_pkey_index.reset();
+    told.alt_port_num.reset();
+    told.alt_timeout.reset();
+    told.path_mig_state.reset();
+}
+
+// After a migration the second path is the first.
+void follow_migration(QpAttributes& told, const engine::QpAttributes& now) {
+    if (!told.alt_address_vector || now.alternate) return;
+    told.address_vector = told.alt_address_vector;
+    told.pkey_index = told.alt_pkey_index;
+    forget_second_path(told);
+    told.path_mig_state = engine::MigState::Migrated;
+}
+
+} // namespace
 
 Answer EngineDevice::carry_out(const QpModify& request, wire::Instant now) {
     const auto qp = qps_.find(request.qp);
@@ -164,10 +186,13 @@ Answer EngineDevice::carry_out(const QpModify& request, wire::Instant now) {
     auto attributes = translate(request);
     if (!attributes) return std::unexpected(attributes.error());
     if (filter_ != nullptr) filter_->modifying(qp->second.qpn, *attributes);
+    const auto before = engine_.query_qp(id_of<engine::QpId>(request.qp));
     const auto result = engine_.modify_qp(id_of<engine::QpId>(request.qp), *attributes, now);
     if (result) {
         const auto& from = request.attributes;
         auto& told = qp->second.told;
+        if (before) follow_migration(told, before->attributes);
+        if (from.state == engine::QpState::Reset) forget_second_path(told);
         if (from.pkey_index) told.pkey_index = from.pkey_index;
         if (from.port_num) told.port_num = from.port_num;
         if (from.address_vector) told.address_vector = from.address_vector;
@@ -184,20 +209,6 @@ Answer EngineDevice::carry_out(const QpModify& request, wire::Instant now) {
     return done_or(QpModify::method, result);
 }
 
-namespace {
-
-// Of a QP with a second path, which is the first one once the QP has gone over to it.
-void tell_path(const engine::QpAttributes& from, QpAttributes& to) {
-    to.path_mig_state = from.path_mig_state;
-    if (from.alternate) return;
-    to.address_vector = std::exchange(to.alt_address_vector, std::nullopt);
-    to.pkey_index = std::exchange(to.alt_pkey_index, std::nullopt);
-    to.alt_port_num.reset();
-    to.alt_timeout.reset();
-}
-
-} // namespace
-
 Answer EngineDevice::carry_out(const QpQuery& request, wire::Instant /*now*/) {
     const auto qp = qps_.find(request.qp);
     if (qp == qps_.end()) return std::unexpected(no_such("qp", request.qp.value));
@@ -205,9 +216,10 @@ Answer EngineDevice::carry_out(const QpQuery& request, wire::Instant /*now*/) {
     if (!report) return std::unexpected(refused_by_engine(QpQuery::method, report.error()));
     if (filter_ != nullptr) filter_->queried(*report);
     const auto& from = report->attributes;
+    follow_migration(qp->second.told, from);
     QpAttributes to = qp->second.told;
+    if (to.alt_address_vector) to.path_mig_state = from.path_mig_state;
     if (to.address_vector && from.address) to.address_vector->hop_limit = from.address->hop_limit;
-    if (to.alt_address_vector) tell_path(from, to);
     to.state = report->state;
     to.cur_state = report->state;
     to.path_mtu = from.path_mtu;
@@ -284,7 +296,8 @@ EngineDevice::translate(const SendRequest& request) const {
                                                   .address = to.address,
                                                   .hop_limit = to.hop_limit,
                                                   .traffic_class = to.traffic_class,
-                                                  .flow_label = to.flow_label});
+                                                  .flow_label = to.flow_label},
+                                    "ud");
         if (!path) return std::unexpected(path.error());
         translated.ud = engine::UdDestination{.path = *path, .qpn = to.qpn, .qkey = to.qkey};
     }

@@ -97,8 +97,7 @@ dut::AddressVector vector_to(const wire::IpAddress& address, const CaseQp& qp,
 
 // N-24: the same as the first path but for the address.
 void put_alternate_path(const CaseQp& qp, const Environment& environment, dut::QpAttributes& into) {
-    if (!qp.alternate_address) return;
-    into.alt_address_vector = vector_to(*qp.alternate_address, qp, environment);
+    into.alt_address_vector = vector_to(qp.alternate_address.value(), qp, environment);
     into.alt_pkey_index = static_cast<std::uint16_t>(number_attribute(&qp.setup, "pkey_index", 0));
     into.alt_port_num = environment.dut_port;
     into.alt_timeout = qp.timeout;
@@ -179,6 +178,8 @@ dut::QpAttributes step_to(engine::QpState state, const CaseQp& qp, const Environ
         step.retry_cnt = small("retry_cnt", kDefaultRetries);
         step.rnr_retry = small("rnr_retry", kDefaultRetries);
         step.max_rd_atomic = small("max_rd_atomic", usual_rd_atomic(environment.dut.max.rd_atomic));
+    }
+    if (state == engine::QpState::Rts && connected) {
         for (const std::string_view name : {"alt", "path_mig_state"})
             if (setup.attribute(name) != nullptr) put_attribute(name, qp, environment, step);
     }

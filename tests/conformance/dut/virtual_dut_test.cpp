@@ -120,6 +120,55 @@ TEST_CASE("virtual dut: what was modified is what is queried", "[dut]") {
     CHECK(report.address_vector->address == addresses[1]);
 }
 
+TEST_CASE("virtual dut: a second path is told, and is the first one after a migration",
+          "[dut][N-24]") {
+    Connected both;
+    const auto told = [&] {
+        return both.pair.call(0, QpQuery{.qp = both.sides[0].qp.qp}).attributes;
+    };
+    const auto modify = [&](std::size_t side, const QpAttributes& attributes) {
+        return QpModify{.qp = both.sides[side].qp.qp, .attributes = attributes};
+    };
+    const auto path_to = [](std::size_t side) {
+        return AddressVector{.address = addresses[side], .traffic_class = 32};
+    };
+    const auto refused = [&](const QpAttributes& attributes) {
+        return both.pair.refusal(0, modify(0, attributes)).message;
+    };
+    CHECK(refused({.alt_timeout = 3}).contains("alt_ah_attr is missing"));
+    CHECK(refused({.alt_address_vector = path_to(1), .alt_port_num = 2}).contains("alt_port_num"));
+    CHECK(refused({.alt_address_vector = path_to(1), .alt_pkey_index = 9})
+              .contains("alt_pkey_index"));
+    CHECK(refused({.alt_address_vector = AddressVector{.gid_index = 9, .address = addresses[1]}})
+              .contains("alt_ah_attr: the port has no GID"));
+
+    for (const std::size_t side : {0U, 1U}) {
+        both.pair.call(side, modify(side, {.alt_address_vector = path_to(1 - side),
+                                           .alt_timeout = 7,
+                                           .path_mig_state = engine::MigState::Rearm}));
+    }
+    CHECK(told().path_mig_state == engine::MigState::Rearm);
+    CHECK(told().alt_address_vector == path_to(1));
+    CHECK(told().alt_timeout == 7);
+    CHECK(told().address_vector->traffic_class != 32);
+
+    const auto write = both.request(1, engine::WrOpcode::RdmaWrite);
+    both.pair.call(0, PostSend{.qp = both.sides[0].qp.qp, .requests = {write}});
+    CHECK(both.completion(0).status == engine::WcStatus::Success);
+    CHECK(told().path_mig_state == engine::MigState::Armed);
+    both.pair.call(0, modify(0, {.path_mig_state = engine::MigState::Migrated}));
+    CHECK(told().path_mig_state == engine::MigState::Migrated);
+    CHECK(told().address_vector->traffic_class == 32);
+    CHECK_FALSE(told().alt_address_vector);
+    CHECK_FALSE(told().alt_timeout);
+
+    both.pair.call(0, modify(0, {.alt_address_vector = path_to(1),
+                                 .path_mig_state = engine::MigState::Rearm}));
+    both.pair.call(0, modify(0, {.state = engine::QpState::Reset}));
+    CHECK_FALSE(told().alt_address_vector);
+    CHECK_FALSE(told().path_mig_state);
+}
+
 TEST_CASE("virtual dut: bad handles and ranges are -32602, refused verbs -32000", "[dut]") {
     Pair pair;
     const auto side = make_side(pair, 0);
