@@ -4,9 +4,9 @@
 #   --interop               also the real Linux soft RoCE device in a virtual machine
 # FUZZ_SECONDS (5) is the time for each fuzz target; one target per core runs at a time.
 # INTEROP_SECONDS (2400) is the time limit of --interop; INTEROP_SHARE is in tests/interop/run.sh.
-# SANITIZED_PART=1, 2 or 3 plays that part of the tests (cmake/tests.cmake) only with sanitizers,
-# and fuzzes its rooms, the other two parts only without, and the end says so; SWEEP_SHARE=I/N plays
-# that much of the longest sweeps (tests/conformance/plan/playing.hpp).
+# SANITIZED_PART=1, 2 or 3 plays and fuzzes that part of the tests (cmake/tests.cmake) with
+# sanitizers alone, and the other two without, and the end says so; SWEEP_SHARE=I/N plays that much
+# of the longest sweeps (tests/conformance/plan/playing.hpp).
 # Exit codes: 0 all passed, 1 something failed, 2 usage, 3 the machine could not run the tests.
 set -euo pipefail
 cd "$(dirname "$0")"
@@ -133,20 +133,19 @@ fuzz_one() {
 
 fuzz() {
     step "fuzz: each target $fuzz_seconds s"
-    local target name log
+    local name log targets=build/asan/fuzz/targets.txt
     mkdir -p build/asan/fuzz/crashes
     rm -f build/asan/fuzz/*.code
     export -f fuzz_one
     export fuzz_seconds
+    if [[ ! -s $targets ]]; then
+        fail "fuzz: there is no target"
+        return 0
+    fi
     # shellcheck disable=SC2016 # $1 is the inner shell's
-    find build/asan/fuzz -maxdepth 1 -name 'fuzz_*' -type f -print0 |
-        xargs -0 -P "$jobs" -I{} bash -c 'fuzz_one "$1"' fuzz_one {}
-    for target in build/asan/fuzz/fuzz_*; do
-        if [[ ! -x $target ]]; then
-            fail "fuzz: no target was built"
-            return 0
-        fi
-        name=${target##*/fuzz_}
+    sed 's#^#build/asan/fuzz/fuzz_#' "$targets" |
+        xargs -P "$jobs" -I{} bash -c 'fuzz_one "$1"' fuzz_one {}
+    while read -r name; do
         log=build/asan/fuzz/$name.log
         if [[ $(cat "build/asan/fuzz/$name.code" 2>/dev/null) == 0 ]]; then
             pass
@@ -155,7 +154,7 @@ fuzz() {
             tail -n 40 "$log"
             fail "fuzz: $name (log: $log)"
         fi
-    done
+    done <"$targets"
 }
 
 layout() {

@@ -3,6 +3,7 @@
 # some parts of the tests are wanted (cmake/tests.cmake), those of the rooms in these parts.
 
 add_custom_target(fuzzers)
+set(fuzz_names "")
 file(GLOB fuzz_sources CONFIGURE_DEPENDS tests/fuzz/*_fuzz.cpp)
 foreach(source IN LISTS fuzz_sources)
     cmake_path(GET source STEM name)
@@ -27,4 +28,7 @@ foreach(source IN LISTS fuzz_sources)
     set_target_properties(fuzz_${name} PROPERTIES
         RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/fuzz")
     add_dependencies(fuzzers fuzz_${name})
+    string(APPEND fuzz_names "${name}\n")
 endforeach()
+# An earlier configuration may have left others.
+file(WRITE "${PROJECT_BINARY_DIR}/fuzz/targets.txt" "${fuzz_names}")

@@ -146,7 +146,7 @@ endforeach()
 # What follows is of the program's part, or left out by sanitizers.
 set(programs veriroce veriroce-agent)
 if(TARGET veriroce-mpi)
-    list(APPEND programs veriroce-mpi)
+    list(APPEND programs veriroce-mpi veriroce_mpi)
 endif()
 is_wanted(wanted program)
 if(VERIROCE_SANITIZE AND NOT wanted)
