@@ -169,7 +169,7 @@ class ReqWithLidIsDropped final : public engine::SurfaceFilter {
 
   private:
     static bool lost(const wire::Packet& packet) {
-        constexpr std::size_t local_lid_at = 76; // primary; the remote one follows
+        constexpr std::size_t local_lid_at = wire::cm::req::kPrimaryLidsAt; // then the remote one
         const wire::Bytes mad = packet.payload();
         if (packet.bth.dest_qp != wire::kGsiQpn || mad.size() != wire::kMadBytes) return false;
         if (wire::load_u8(mad, wire::cm::kClassAt) != wire::kCmClass) return false;

@@ -210,11 +210,12 @@ void ask_for_both(wire::Packet& packet) {
 // Whether QP 1 answers a message of connection management with this datagram.
 bool is_cm_answer(const wire::Packet& packet) {
     if (packet.info().service != wire::Service::Ud || packet.deth.source_qp != wire::kGsiQpn ||
-        packet.body.size() < wire::kMadBytes || wire::load_u8(packet.body, 1) != wire::kCmClass) {
+        packet.body.size() < wire::kMadBytes ||
+        wire::load_u8(packet.body, wire::cm::kClassAt) != wire::kCmClass) {
         return false;
     }
-    constexpr std::array answers{0x12, 0x16, 0x18}; // REJ, DREP, SIDR_REP
-    return holds(answers, int{wire::load_u16(packet.body, wire::cm::kAttributeAt)});
+    constexpr std::array answers{wire::cm::kRej, wire::cm::kDrep, wire::cm::kSidrRep};
+    return holds(answers, wire::cm::attribute_of(packet.body));
 }
 
 // N-30: the management agent keeps the transaction in 32 bits, because its own transactions have

@@ -229,8 +229,8 @@ class DrepKeepsIds final : public engine::SurfaceFilter {
         return packet.info().service == wire::Service::Ud &&
                packet.headers.has(wire::Header::Deth) && packet.deth.source_qp == wire::kGsiQpn &&
                packet.body.size() == wire::kMadBytes &&
-               wire::load_u8(packet.body, 1) == wire::kCmClass &&
-               wire::load_u16(packet.body, 16) == wire::cm::kDrep;
+               wire::load_u8(packet.body, wire::cm::kClassAt) == wire::kCmClass &&
+               wire::cm::attribute_of(packet.body) == wire::cm::kDrep;
     }
 };
 

@@ -770,7 +770,6 @@ class OneCommunicationId final : public engine::SurfaceFilter {
 
   private:
     bool repeats(const wire::Packet& packet) {
-        constexpr std::size_t guid_at = 40;
         const wire::Bytes mad = packet.body;
         const bool request = packet.bth.dest_qp == wire::kGsiQpn &&
                              packet.info().service == wire::Service::Ud &&
@@ -778,7 +777,7 @@ class OneCommunicationId final : public engine::SurfaceFilter {
                              wire::load_u8(mad, wire::cm::kClassAt) == wire::kCmClass &&
                              wire::load_u16(mad, wire::cm::kAttributeAt) == wire::cm::kReq;
         if (!request) return false;
-        const std::uint64_t guid = wire::load_u64(mad, guid_at);
+        const std::uint64_t guid = wire::load_u64(mad, wire::cm::req::kGuidAt);
         const auto known =
             guids_.try_emplace(wire::load_u32(mad, wire::cm::kLocalIdAt), guid).first;
         return known->second != guid;

@@ -422,7 +422,6 @@ class AnyVersionOfDreq final : public engine::SurfaceFilter {
     void inbound(engine::OwnedDatagram datagram, wire::Instant /*now*/,
                  std::vector<engine::OwnedDatagram>& in,
                  std::vector<engine::OwnedDatagram>& /*answers*/) override {
-        constexpr std::size_t version_at = 2;
         const auto packet = wire::decode_packet(datagram.bytes);
         const bool meant = packet && packet->info().service == wire::Service::Ud &&
                            packet->bth.dest_qp == wire::kGsiQpn &&
@@ -431,7 +430,8 @@ class AnyVersionOfDreq final : public engine::SurfaceFilter {
                            wire::load_u16(packet->body, wire::cm::kAttributeAt) == wire::cm::kDreq;
         if (meant) {
             constexpr std::uint8_t version = 2;
-            wire::store_be<1>(datagram.bytes, packet->header_bytes() + version_at, version);
+            wire::store_be<1>(datagram.bytes, packet->header_bytes() + wire::cm::kClassVersionAt,
+                              version);
         }
         in.push_back(std::move(datagram));
     }

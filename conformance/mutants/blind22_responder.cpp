@@ -396,7 +396,6 @@ bool room_for_ipv4_header(const DatagramView& view) {
 // kind has no port; such a REQ is handed to a second table, which has no entry that rejects.
 // Shows when: a REQ names a service ID outside of 0x0000000001xxxxxx.
 bool request_for_other_service(const OwnedDatagram& datagram) {
-    constexpr std::size_t service_at = 32;
     constexpr std::uint64_t ip_services = 1;
     const auto packet = wire::decode_packet(datagram.bytes);
     const bool management = packet && packet->bth.dest_qp == wire::kGsiQpn &&
@@ -404,7 +403,7 @@ bool request_for_other_service(const OwnedDatagram& datagram) {
                             packet->payload().size() == wire::kMadBytes;
     return management && wire::load_u8(packet->body, wire::cm::kClassAt) == wire::kCmClass &&
            wire::load_u16(packet->body, wire::cm::kAttributeAt) == wire::cm::kReq &&
-           wire::load_be<5>(packet->body, service_at) != ip_services;
+           wire::load_be<5>(packet->body, wire::cm::req::kServiceAt) != ip_services;
 }
 
 // Stages: the expected PSN moves by one in the first stage, and by the rest of a READ's responses

@@ -454,12 +454,11 @@ class FillsShortMads final : public engine::SurfaceFilter {
 // The pipeline hands on the REQs of the IP service range; others have no listener, and no answer.
 // Shows when: a REQ for an unknown service has an ID that does not begin with 0x0000000001: no REJ.
 bool of_other_services(const engine::OwnedDatagram& datagram) {
-    constexpr std::size_t service_at = 32;
     constexpr std::uint64_t ip_services = 1;
     const auto packet = wire::decode_packet(datagram.bytes);
     return packet && of_connection_management(*packet) &&
            wire::load_u16(packet->body, wire::cm::kAttributeAt) == wire::cm::kReq &&
-           wire::load_u64(packet->body, service_at) >> 24 != ip_services;
+           wire::load_u64(packet->body, wire::cm::req::kServiceAt) >> 24 != ip_services;
 }
 
 // ibv_query_qp answers out of the driver's copy, which is written by ibv_modify_qp.

@@ -358,15 +358,14 @@ class SendsHeadInCnp final : public engine::SurfaceFilter {
 // CM-09: Relay's control process makes a DREP of the DREQ by writing the attribute alone.
 // Shows when: a DREQ with two different ids is answered.
 void ids_as_they_came(const wire::Packet& packet, engine::OwnedDatagram& datagram) {
-    constexpr std::ptrdiff_t local_at = 24;
     constexpr std::ptrdiff_t id_bytes = 4;
     const bool management = packet.info().service == wire::Service::Ud &&
                             packet.deth.source_qp == wire::kGsiQpn &&
                             packet.body.size() == wire::kMadBytes;
     if (!management || wire::load_u8(packet.body, wire::cm::kClassAt) != wire::kCmClass) return;
     if (wire::load_u16(packet.body, wire::cm::kAttributeAt) != wire::cm::kDrep) return;
-    const auto local =
-        datagram.bytes.begin() + static_cast<std::ptrdiff_t>(packet.header_bytes()) + local_at;
+    const auto local = datagram.bytes.begin() +
+                       static_cast<std::ptrdiff_t>(packet.header_bytes() + wire::cm::kLocalIdAt);
     std::swap_ranges(local, local + id_bytes, local + id_bytes);
 }
 

@@ -242,8 +242,8 @@ class RejReasonSwapped final : public SurfaceFilter {
     void outbound(OwnedDatagram datagram, wire::Instant /*now*/,
                   std::vector<OwnedDatagram>& out) override {
         constexpr std::size_t headers = wire::Bth::kSize + wire::Deth::kSize;
-        constexpr std::size_t attribute_at = headers + 16;
-        constexpr std::size_t reason_at = headers + 34;
+        constexpr std::size_t attribute_at = headers + wire::cm::kAttributeAt;
+        constexpr std::size_t reason_at = headers + wire::cm::kRejReasonAt;
         const auto packet = wire::decode_packet(datagram.bytes);
         const bool management = packet && packet->info().service == wire::Service::Ud &&
                                 packet->bth.dest_qp == wire::kGsiQpn &&

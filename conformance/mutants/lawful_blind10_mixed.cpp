@@ -266,7 +266,7 @@ class MraBeforeRefusal final : public engine::SurfaceFilter {
             std::vector<std::byte> mra(wire::kMadBytes);
             std::copy_n(body.begin(), wire::cm::kRemoteIdAt + 4, mra.begin());
             wire::store_be<2>(mra, wire::cm::kAttributeAt, wire::cm::kMra);
-            wire::store_be<1>(mra, timeout_at, service_timeout << 3U);
+            wire::store_be<1>(mra, wire::cm::kMraTimeoutAt, service_timeout << 3U);
             wire::Packet told = packet;
             told.body = mra;
             told.bth.psn += inserted_;
@@ -284,13 +284,11 @@ class MraBeforeRefusal final : public engine::SurfaceFilter {
     }
 
   private:
-    static constexpr std::size_t what_at = 32; // the upper two bits: 0 is a REQ
-    static constexpr std::size_t timeout_at = 33;
     static constexpr unsigned service_timeout = 10; // 4.2 ms
 
     static bool refuses_request(const wire::Packet& packet) {
         return is_management(packet) && attribute_of(packet) == wire::cm::kRej &&
-               wire::load_u8(packet.body, what_at) >> 6U == 0 &&
+               wire::load_u8(packet.body, wire::cm::kMessageAt) >> 6U == 0 &&
                wire::load_u32(packet.body, wire::cm::kRemoteIdAt) != 0;
     }
 
