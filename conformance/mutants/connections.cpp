@@ -254,7 +254,7 @@ constexpr std::array kMutants{
     Mutant{.name = "requests_told_apart_without_their_adapter",
            .rule = "CM-05",
            .description = "A REQ with the IDs of another adapter's REQ is taken for that one.",
-           .cases = "cm/same-numbers-of-another-adapter",
+           .cases = "cm/new-from-another-adapter",
            .make_filter = make<AdapterFoundBy<communication_in>>},
     Mutant{.name = "retries_of_a_connection_not_of_a_message",
            .rule = "CM-01",
