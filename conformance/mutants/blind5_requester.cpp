@@ -6,6 +6,7 @@
 
 #include "conformance/mutants/blind.hpp"
 #include "conformance/mutants/groups.hpp"
+#include "conformance/mutants/kept_class.hpp"
 #include "conformance/mutants/read_log.hpp"
 
 namespace veriroce::mutants::of_blind5_requester {
@@ -242,33 +243,6 @@ class ResumesAtFirstPsn final : public QpFilter<Shifted> {
 bool is_answer(const wire::OpcodeInfo& info) {
     return info.response();
 }
-bool is_rc_request(const wire::OpcodeInfo& info) {
-    return info.request() && info.service == wire::Service::Rc;
-}
-
-// Some of a QP's packets keep the class of service of its first path.
-template <bool (*keeps)(const wire::OpcodeInfo&)>
-class KeepsClass final : public SurfaceFilter {
-  public:
-    void modifying(wire::Qpn /*qpn*/, engine::QpAttributes& attributes) override {
-        constexpr unsigned ecn_bits = 2;
-        if (!attributes.address || !attributes.dest_qp) return; // INIT to RTR has both
-        dscp_[*attributes.dest_qp] =
-            static_cast<std::uint8_t>(attributes.address->traffic_class >> ecn_bits);
-    }
-    void outbound(OwnedDatagram datagram, wire::Instant /*now*/,
-                  std::vector<OwnedDatagram>& out) override {
-        const auto packet = wire::decode_packet(datagram.bytes);
-        if (packet && keeps(packet->info())) {
-            const auto known = dscp_.find(packet->bth.dest_qp);
-            if (known != dscp_.end()) datagram.envelope.dscp = known->second;
-        }
-        out.push_back(std::move(datagram));
-    }
-
-  private:
-    std::map<wire::Qpn, std::uint8_t> dscp_; // by the peer's QP
-};
 
 // --- completions and events
 
@@ -486,11 +460,6 @@ constexpr std::array kMutants{
            .description = "After a change of the traffic class in SQD responses keep the old one.",
            .cases = "enc/class-changed-in-sqd",
            .make_filter = make<KeepsClass<is_answer>>},
-    Mutant{.name = "class_change_in_sqd_not_in_requests",
-           .rule = "ENC-12",
-           .description = "After a change of the traffic class in SQD requests keep the old one.",
-           .cases = "enc/class-of-requests-changed-in-sqd",
-           .make_filter = make<KeepsClass<is_rc_request>>},
     Mutant{.name = "read_completes_before_write_it_acks",
            .rule = "N-20",
            .description = "A READ whose response acknowledges the WRITE before it completes before "

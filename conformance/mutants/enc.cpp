@@ -1,5 +1,6 @@
 // Defects in how frames are taken apart.
 #include "conformance/mutants/groups.hpp"
+#include "conformance/mutants/kept_class.hpp"
 #include "conformance/mutants/packets.hpp"
 
 namespace veriroce::mutants::of_enc {
@@ -186,6 +187,10 @@ void answers_without_dscp(const wire::Packet& packet, engine::OwnedDatagram& dat
     if (packet.info().response()) datagram.envelope.dscp = 0;
 }
 
+bool is_rc_request(const wire::OpcodeInfo& info) {
+    return info.request() && info.service == wire::Service::Rc;
+}
+
 constexpr std::array kMutants{
     Mutant{.name = "icrc_at_the_end_of_the_frame",
            .rule = "ENC-07",
@@ -291,6 +296,11 @@ constexpr std::array kMutants{
            .description = "ACKs and READ responses leave with DSCP 0.",
            .cases = "enc/answer-traffic-class",
            .make_filter = make<EditsSentDatagram<answers_without_dscp>>},
+    Mutant{.name = "class_change_in_sqd_not_in_requests",
+           .rule = "ENC-12",
+           .description = "After a change of the traffic class in SQD requests keep the old one.",
+           .cases = "enc/class-of-requests-changed-in-sqd",
+           .make_filter = make<KeepsClass<is_rc_request>>},
 };
 
 } // namespace
