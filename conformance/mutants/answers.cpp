@@ -255,7 +255,7 @@ constexpr std::array kMutants{
            .rule = "ATM-04",
            .description =
                "The answer to a duplicate atomic carries another value than the first answer.",
-           .cases = "atm/duplicate atm/replay-cache",
+           .cases = "atm/duplicate atm/replay-cache n/one-pool",
            .make_filter = make<ForgetsOriginals>},
     Mutant{
         .name = "atomic_value_returned_twice",

@@ -240,7 +240,7 @@ constexpr std::array kMutants{
     Mutant{.name = "cnps_of_anybody_obeyed",
            .rule = "CNP-10",
            .description = "A CNP from any address slows down the QP that it names.",
-           .judge_cases = "cnp/strangers-do-not-slow",
+           .cases = "cnp/strangers-do-not-slow",
            .make_filter = make<CnpOfAnybodyObeyed>},
     Mutant{.name = "pad_count_underflows_the_length",
            .rule = "ROB-02",

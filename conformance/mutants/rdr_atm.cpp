@@ -241,7 +241,7 @@ constexpr std::array kMutants{
            .description =
                "A duplicate FETCH_ADD adds once more and returns the present value under "
                "the old PSN.",
-           .cases = "atm/duplicate atm/duplicates-of-each atm/replay-cache",
+           .cases = "atm/duplicate atm/duplicates-of-each atm/replay-cache n/one-pool",
            .checks = engine::kStandardChecks.with(RequestCheck::ExpectedPsn, execute_duplicate_add),
            .make_filter = make<ShiftsPsns<executed_add_again>>},
     Mutant{.name = "atomic_write_dropped",
