@@ -129,7 +129,7 @@ class EngineDevice final : public Executor {
     std::optional<engine::Completion> next_completion(CqHandle cq);
 
     [[nodiscard]] std::expected<engine::QpAttributes, Failure>
-    translate(const QpModify& request) const;
+    translate(const QpModify& request, const engine::QpReport& now) const;
     // N-24; `from.alt_address_vector` must be set.
     [[nodiscard]] std::expected<engine::AlternatePath, Failure>
     alternate_path(const QpAttributes& from) const;

@@ -105,7 +105,7 @@ EngineDevice::alternate_path(const QpAttributes& from) const {
 }
 
 std::expected<engine::QpAttributes, Failure>
-EngineDevice::translate(const QpModify& request) const {
+EngineDevice::translate(const QpModify& request, const engine::QpReport& now) const {
     const auto& from = request.attributes;
     const auto refuse = [](std::string errno_name, std::string message) {
         return std::unexpected(
@@ -142,9 +142,7 @@ EngineDevice::translate(const QpModify& request) const {
         return refuse("EINVAL", "alt_ah_attr is missing: the other alt_ names require it");
     }
     // BTH-15: without a second path the bit alone follows the state.
-    const auto known = engine_.query_qp(id_of<engine::QpId>(request.qp));
-    const bool two_paths = to.alternate || (known && known->attributes.alternate);
-    if (two_paths) {
+    if (to.alternate || now.attributes.alternate) {
         to.path_mig_state = from.path_mig_state;
     } else if (from.path_mig_state) {
         to.mig_req = *from.path_mig_state == engine::MigState::Migrated;
@@ -154,7 +152,7 @@ EngineDevice::translate(const QpModify& request) const {
         if (!vector) return std::unexpected(vector.error());
         to.address = *vector;
     }
-    if (from.cur_state && known && known->state != *from.cur_state)
+    if (from.cur_state && now.state != *from.cur_state)
         return refuse("EINVAL", "cur_qp_state: the QP is in another state");
     return to;
 }
@@ -183,15 +181,16 @@ void follow_migration(QpAttributes& told, const engine::QpAttributes& now) {
 Answer EngineDevice::carry_out(const QpModify& request, wire::Instant now) {
     const auto qp = qps_.find(request.qp);
     if (qp == qps_.end()) return std::unexpected(no_such("qp", request.qp.value));
-    auto attributes = translate(request);
+    const auto before = engine_.query_qp(id_of<engine::QpId>(request.qp));
+    if (!before) return std::unexpected(refused_by_engine(QpModify::method, before.error()));
+    auto attributes = translate(request, *before);
     if (!attributes) return std::unexpected(attributes.error());
     if (filter_ != nullptr) filter_->modifying(qp->second.qpn, *attributes);
-    const auto before = engine_.query_qp(id_of<engine::QpId>(request.qp));
     const auto result = engine_.modify_qp(id_of<engine::QpId>(request.qp), *attributes, now);
     if (result) {
         const auto& from = request.attributes;
         auto& told = qp->second.told;
-        if (before) follow_migration(told, before->attributes);
+        follow_migration(told, before->attributes);
         if (from.state == engine::QpState::Reset) forget_second_path(told);
         if (from.pkey_index) told.pkey_index = from.pkey_index;
         if (from.port_num) told.port_num = from.port_num;
