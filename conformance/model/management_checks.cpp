@@ -57,7 +57,7 @@ void ManagementChecks::check(const Packet& packet) {
     const auto message = message_of(packet);
     if (!message) return;
     const auto* answer =
-        std::ranges::find(kAnswers, wire::load_u16(*message, cm::kAttributeAt), &Answer::attribute);
+        std::ranges::find(kAnswers, cm::attribute_of(*message), &Answer::attribute);
     if (answer == kAnswers.end()) return;
     const Asked named{.transaction = wire::load_u64(*message, cm::kTransactionAt),
                       .communication = wire::load_u32(*message, answer->at)};

@@ -102,7 +102,7 @@ void drep_repeats_ids(const wire::Packet& packet, OwnedDatagram& datagram) {
     constexpr std::size_t id_bytes = 4;
     if (!from_management(packet) || packet.body.size() != wire::kMadBytes) return;
     const auto message = std::span(datagram.bytes).subspan(packet.header_bytes());
-    if (wire::load_u16(message, wire::cm::kAttributeAt) != wire::cm::kDrep) return;
+    if (wire::cm::attribute_of(message) != wire::cm::kDrep) return;
     std::ranges::rotate(message.subspan(wire::cm::kLocalIdAt, 2 * id_bytes),
                         message.begin() + wire::cm::kLocalIdAt + id_bytes);
 }

@@ -173,7 +173,7 @@ class ReqWithLidIsDropped final : public engine::SurfaceFilter {
         const wire::Bytes mad = packet.payload();
         if (packet.bth.dest_qp != wire::kGsiQpn || mad.size() != wire::kMadBytes) return false;
         if (wire::load_u8(mad, wire::cm::kClassAt) != wire::kCmClass) return false;
-        return wire::load_u16(mad, wire::cm::kAttributeAt) == wire::cm::kReq &&
+        return wire::cm::attribute_of(mad) == wire::cm::kReq &&
                (is_lid(wire::load_u16(mad, local_lid_at)) ||
                 is_lid(wire::load_u16(mad, local_lid_at + 2)));
     }

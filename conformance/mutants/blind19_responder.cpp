@@ -775,7 +775,7 @@ class OneCommunicationId final : public engine::SurfaceFilter {
                              packet.info().service == wire::Service::Ud &&
                              packet.deth.qkey == wire::kGsiQkey && mad.size() == wire::kMadBytes &&
                              wire::load_u8(mad, wire::cm::kClassAt) == wire::kCmClass &&
-                             wire::load_u16(mad, wire::cm::kAttributeAt) == wire::cm::kReq;
+                             wire::cm::attribute_of(mad) == wire::cm::kReq;
         if (!request) return false;
         const std::uint64_t guid = wire::load_u64(mad, wire::cm::req::kGuidAt);
         const auto known =

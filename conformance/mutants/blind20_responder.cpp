@@ -427,7 +427,7 @@ class AnyVersionOfDreq final : public engine::SurfaceFilter {
                            packet->bth.dest_qp == wire::kGsiQpn &&
                            packet->body.size() == wire::kMadBytes &&
                            wire::load_u8(packet->body, wire::cm::kClassAt) == wire::kCmClass &&
-                           wire::load_u16(packet->body, wire::cm::kAttributeAt) == wire::cm::kDreq;
+                           wire::cm::attribute_of(packet->body) == wire::cm::kDreq;
         if (meant) {
             constexpr std::uint8_t version = 2;
             wire::store_be<1>(datagram.bytes, packet->header_bytes() + wire::cm::kClassVersionAt,

@@ -543,7 +543,7 @@ class DrepOfReq final : public engine::SurfaceFilter {
                  std::vector<OwnedDatagram>& /*answers*/) override {
         const auto packet = wire::decode_packet(datagram.bytes);
         const bool req = packet && packet->bth.dest_qp == wire::kGsiQpn && is_cm(*packet) &&
-                         wire::load_u16(packet->body, wire::cm::kAttributeAt) == wire::cm::kReq;
+                         wire::cm::attribute_of(packet->body) == wire::cm::kReq;
         if (req) {
             transactions_.insert_or_assign(wire::load_u32(packet->body, wire::cm::kLocalIdAt),
                                            wire::load_u64(packet->body, wire::cm::kTransactionAt));
@@ -554,7 +554,7 @@ class DrepOfReq final : public engine::SurfaceFilter {
                   std::vector<OwnedDatagram>& out) override {
         const auto packet = wire::decode_packet(datagram.bytes);
         const bool drep = packet && packet->deth.source_qp == wire::kGsiQpn && is_cm(*packet) &&
-                          wire::load_u16(packet->body, wire::cm::kAttributeAt) == wire::cm::kDrep;
+                          wire::cm::attribute_of(packet->body) == wire::cm::kDrep;
         if (drep) {
             const auto known =
                 transactions_.find(wire::load_u32(packet->body, wire::cm::kRemoteIdAt));

@@ -402,7 +402,7 @@ bool request_for_other_service(const OwnedDatagram& datagram) {
                             packet->info().service == Service::Ud &&
                             packet->payload().size() == wire::kMadBytes;
     return management && wire::load_u8(packet->body, wire::cm::kClassAt) == wire::kCmClass &&
-           wire::load_u16(packet->body, wire::cm::kAttributeAt) == wire::cm::kReq &&
+           wire::cm::attribute_of(packet->body) == wire::cm::kReq &&
            wire::load_be<5>(packet->body, wire::cm::req::kServiceAt) != ip_services;
 }
 

@@ -457,7 +457,7 @@ bool of_other_services(const engine::OwnedDatagram& datagram) {
     constexpr std::uint64_t ip_services = 1;
     const auto packet = wire::decode_packet(datagram.bytes);
     return packet && of_connection_management(*packet) &&
-           wire::load_u16(packet->body, wire::cm::kAttributeAt) == wire::cm::kReq &&
+           wire::cm::attribute_of(packet->body) == wire::cm::kReq &&
            wire::load_u64(packet->body, wire::cm::req::kServiceAt) >> 24 != ip_services;
 }
 

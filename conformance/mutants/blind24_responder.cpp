@@ -363,7 +363,7 @@ void ids_as_they_came(const wire::Packet& packet, engine::OwnedDatagram& datagra
                             packet.deth.source_qp == wire::kGsiQpn &&
                             packet.body.size() == wire::kMadBytes;
     if (!management || wire::load_u8(packet.body, wire::cm::kClassAt) != wire::kCmClass) return;
-    if (wire::load_u16(packet.body, wire::cm::kAttributeAt) != wire::cm::kDrep) return;
+    if (wire::cm::attribute_of(packet.body) != wire::cm::kDrep) return;
     const auto local = datagram.bytes.begin() +
                        static_cast<std::ptrdiff_t>(packet.header_bytes() + wire::cm::kLocalIdAt);
     std::swap_ranges(local, local + id_bytes, local + id_bytes);

@@ -118,7 +118,7 @@ class RejNamesAnotherMessage final : public SurfaceFilter {
     void outbound(OwnedDatagram datagram, wire::Instant /*now*/,
                   std::vector<OwnedDatagram>& out) override {
         const auto message = message_in(datagram);
-        if (!message.empty() && wire::load_u16(message, wire::cm::kAttributeAt) == wire::cm::kRej) {
+        if (!message.empty() && wire::cm::attribute_of(message) == wire::cm::kRej) {
             message[kRejectedAt] = std::byte{0x80};
         }
         out.push_back(std::move(datagram));
@@ -130,8 +130,7 @@ class DreqAnsweredOnce final : public SurfaceFilter {
     void inbound(OwnedDatagram datagram, wire::Instant /*now*/, std::vector<OwnedDatagram>& in,
                  std::vector<OwnedDatagram>& /*answers*/) override {
         const auto message = message_in(datagram);
-        const bool dreq =
-            !message.empty() && wire::load_u16(message, wire::cm::kAttributeAt) == wire::cm::kDreq;
+        const bool dreq = !message.empty() && wire::cm::attribute_of(message) == wire::cm::kDreq;
         if (dreq && !answered_.insert(wire::load_u64(message, wire::cm::kTransactionAt)).second)
             return;
         in.push_back(std::move(datagram));

@@ -88,7 +88,7 @@ bool is_management(const wire::Packet& packet) {
            packet.body.size() == wire::kMadBytes && wire::load_u8(packet.body, 1) == wire::kCmClass;
 }
 std::uint16_t attribute_of(const wire::Packet& message) {
-    return wire::load_u16(message.body, wire::cm::kAttributeAt);
+    return wire::cm::attribute_of(message.body);
 }
 
 // What QP 1 sends, to whomever, is one queue.

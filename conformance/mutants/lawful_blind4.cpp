@@ -625,7 +625,7 @@ class SendsNoMigReq final : public engine::SurfaceFilter {
 // The host's software refuses more slowly than it says goodbye.
 void management_takes_its_time(const wire::Packet& packet, engine::OwnedDatagram& datagram) {
     if (!from_gsi(packet) || packet.body.size() != wire::kMadBytes) return;
-    const bool refuses = wire::load_u16(packet.body, wire::cm::kAttributeAt) == wire::cm::kRej;
+    const bool refuses = wire::cm::attribute_of(packet.body) == wire::cm::kRej;
     datagram.delay += refuses ? 1200us : 300us;
 }
 

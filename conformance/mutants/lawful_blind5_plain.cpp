@@ -510,7 +510,7 @@ class ManagesLate {
     static bool delays(const wire::Packet& packet) { return packet.bth.dest_qp == wire::kGsiQpn; }
     Departure departure(const wire::Packet& packet, wire::Instant earliest) {
         const bool refusal = packet.body.size() >= wire::kMadBytes &&
-                             wire::load_u16(packet.body, wire::cm::kAttributeAt) == wire::cm::kRej;
+                             wire::cm::attribute_of(packet.body) == wire::cm::kRej;
         const wire::Duration handled =
             refusal ? std::chrono::microseconds(1200) : std::chrono::microseconds(300);
         last_ = std::max(last_, earliest + handled);

@@ -355,7 +355,7 @@ struct AnswersCmLate {
     static bool delays(const wire::Packet& packet) { return is_cm(packet); }
     static Departure departure(const wire::Packet& packet, wire::Instant earliest) {
         wire::Duration work{0};
-        switch (wire::load_u16(packet.payload(), wire::cm::kAttributeAt)) {
+        switch (wire::cm::attribute_of(packet.payload())) {
         case wire::cm::kRej: work = us(60); break;
         case wire::cm::kRep: work = us(120); break;
         case wire::cm::kDrep: work = us(200); break;
@@ -417,7 +417,7 @@ class RejectsClassVersion final : public engine::SurfaceFilter {
         const wire::Bytes mad = packet.payload();
         return wire::load_u8(mad, 0) == 1 && wire::load_u8(mad, 2) != kOurVersion &&
                wire::load_u8(mad, wire::cm::kMethodAt) == 3 &&
-               wire::load_u16(mad, wire::cm::kAttributeAt) == wire::cm::kReq;
+               wire::cm::attribute_of(mad) == wire::cm::kReq;
     }
 
     engine::OwnedDatagram rejection(const wire::Packet& request, const wire::Envelope& from) {

@@ -347,7 +347,7 @@ class SlowRefusals final : public engine::SurfaceFilter {
         const bool management = packet.body.size() == wire::kMadBytes &&
                                 wire::load_u8(packet.body, wire::cm::kClassAt) == wire::kCmClass;
         if (!management) return {};
-        switch (wire::load_u16(packet.body, wire::cm::kAttributeAt)) {
+        switch (wire::cm::attribute_of(packet.body)) {
         case wire::cm::kRej: return microseconds(1200);
         case wire::cm::kSidrRep: return microseconds(700);
         case wire::cm::kDrep: return microseconds(200);

@@ -23,7 +23,7 @@ void lose_upper_half_of_transaction(const wire::Packet& packet, engine::OwnedDat
     if (!management) return;
     if constexpr (sizeof...(Attributes) > 0) {
         if (wire::load_u8(packet.body, wire::cm::kClassAt) != wire::kCmClass) return;
-        const std::uint16_t attribute = wire::load_u16(packet.body, wire::cm::kAttributeAt);
+        const std::uint16_t attribute = wire::cm::attribute_of(packet.body);
         if (((attribute != Attributes) && ...)) return;
     }
     wire::store_be<4>(datagram.bytes, packet.header_bytes() + wire::cm::kTransactionAt, 0);

@@ -48,20 +48,21 @@ class ArmedAtOnce final : public engine::SurfaceFilter {
     std::set<wire::Qpn> rearmed_; // that have heard nothing since
 };
 
+constexpr std::string_view kEachMigration =
+    "n/migrates-with-its-peer n/migrates-when-retries-are-used-up n/migrates-when-it-is-told";
+
 constexpr std::array kMutants{
     Mutant{.name = "second_path_forgotten",
            .rule = "N-24",
            .level = "SHOULD",
            .description = "A QP that was given a second path never goes over to it.",
-           .cases = "n/migrates-with-its-peer n/migrates-when-retries-are-used-up "
-                    "n/migrates-when-it-is-told",
+           .cases = kEachMigration,
            .make_filter = make<SecondPathForgotten>},
     Mutant{.name = "migration_untold",
            .rule = "N-24",
            .level = "SHOULD",
            .description = "A QP goes over to its second path without an event.",
-           .cases = "n/migrates-with-its-peer n/migrates-when-retries-are-used-up "
-                    "n/migrates-when-it-is-told",
+           .cases = kEachMigration,
            .make_filter = make<MigratesUntold>},
     Mutant{.name = "rearm_taken_for_armed",
            .rule = "N-24",
