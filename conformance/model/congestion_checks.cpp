@@ -30,7 +30,7 @@ constexpr wire::Duration kReaction = std::chrono::milliseconds(2);
 constexpr std::size_t kRun = 4;
 constexpr std::size_t kLeastRuns = 3;
 constexpr int kSlower = 32;
-// So long after the latest CNP the QP may recover.
+// This long after the latest CNP, the QP may recover.
 constexpr wire::Duration kRecovery = std::chrono::microseconds(500);
 
 // CNP-11, CNP-12: one that no receiver may ignore.

@@ -58,8 +58,8 @@ class CongestionChecks {
             wire::Duration shortest = wire::Duration::max();
         };
         std::size_t cnps = 0;
-        wire::Instant many;   // when so many had come that a QP which obeys them is slow
-        wire::Instant latest; // CNP
+        wire::Instant many;   // when the 96th CNP came
+        wire::Instant latest; // when the latest CNP came
         std::vector<const Packet*> run;
         Runs before;
         Runs during;

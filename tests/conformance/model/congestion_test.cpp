@@ -185,7 +185,7 @@ TEST_CASE("congestion: CNPs end a run of packets at the rate of the line", "[mod
     CHECK_FALSE(found({.early = true}));
 }
 
-TEST_CASE("congestion: CNPs of strangers slow nobody", "[model][CNP-10]") {
+TEST_CASE("congestion: CNPs of strangers do not slow a QP", "[model][CNP-10]") {
     struct Sender {
         wire::Duration gap; // between packets while CNPs come
         bool reacts = true; // it is a reaction point
