@@ -368,12 +368,26 @@ class FaultLineParser {
         return set;
     }
 
+    // 0.01, or two known numbers: loss/1000.
     double probability() {
-        const Token token = cursor_.next();
-        const bool fits = token.kind == Token::Kind::Number && token.unit == Unit::None &&
-                          token.real >= 0 && token.real <= 1;
-        if (!fits) cursor_.fail(token.span, "a probability must be 0 to 1, for example p=0.01");
-        return token.real;
+        const Token first = cursor_.peek();
+        double chance = first.real;
+        if (first.kind == Token::Kind::Number && !first.whole) {
+            cursor_.next();
+        } else {
+            const Expr expr = parse_number(cursor_, scope_);
+            const bool ratio = expr.kind == Expr::Kind::Divide;
+            const auto above = constant_of(ratio ? expr.operands[0] : expr);
+            const auto below = ratio ? constant_of(expr.operands[1]) : 1;
+            chance = above && below && *below != 0
+                         ? static_cast<double>(*above) / static_cast<double>(*below)
+                         : -1;
+        }
+        if (first.unit != Unit::None || chance < 0 || chance > 1) {
+            cursor_.fail(first.span,
+                         "a probability must be 0 to 1, for example p=0.01 or p=loss/1000");
+        }
+        return chance;
     }
 
     fault::Range small_range(std::string_view what, std::int64_t highest) {

@@ -153,6 +153,18 @@ TEST_CASE("script: names of let and for stand in titles, ids, values and faults"
     CHECK(std::get<wire::IcrcKind>(sent(runs[3], 1).fields.at(2).value) == wire::IcrcKind::Zero);
 }
 
+TEST_CASE("script: the probability of a fault may differ from run to run", "[script]") {
+    const auto runs = runs_of("rule REQ-01\ntitle \"loss\"\nrole requester\n"
+                              "for loss in 0 5 1000\n\nfault drop when p=loss/1000\n");
+    REQUIRE(runs.size() == 3);
+    const auto chance = [&](std::size_t run) {
+        return std::get<FaultLine>(runs[run].body[0].node).rule.selector.probability;
+    };
+    CHECK(chance(0) == 0.0);
+    CHECK(chance(1) == 0.005);
+    CHECK(chance(2) == 1.0);
+}
+
 TEST_CASE("script: an expected packet keeps its matches and clauses", "[script]") {
     const auto runs = runs_of(design_examples[2].text);
     const auto& again = std::get<ExpectPacket>(runs[1].body[3].node);
