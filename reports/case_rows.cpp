@@ -8,6 +8,7 @@
 
 #include "conformance/plan/results.hpp"
 #include "conformance/rules/rules.hpp"
+#include "reports/pcapng.hpp"
 
 namespace veriroce::reports {
 namespace {
@@ -116,7 +117,8 @@ std::vector<Row> case_rows(const CaseResult& result) {
         }
     }
     add_plays(rows, result);
-    if (!result.capture.empty()) rows.push_back({Row::Kind::Verbatim, "packets", result.capture});
+    if (!result.capture.empty())
+        rows.push_back({Row::Kind::Verbatim, "packets", open_command(result)});
     if (!result.command.empty()) rows.push_back({Row::Kind::Verbatim, "rerun", result.command});
     return rows;
 }

@@ -16,6 +16,7 @@
 #include "reports/json_objects.hpp"
 #include "reports/markdown.hpp"
 #include "reports/page.hpp"
+#include "reports/pcapng.hpp"
 #include "reports/saved_results.hpp"
 
 namespace veriroce::reports {
@@ -24,8 +25,6 @@ namespace {
 namespace json = boost::json;
 using interpreter::CaseResult;
 using interpreter::Verdict;
-
-constexpr std::size_t kMeasuresShown = 60;
 
 // --- the overview -----------------------------------------------------------------------------
 
@@ -79,7 +78,7 @@ json::array measures(const plan::RunResults& results) {
     json::array all;
     for (const CaseResult& result : results.cases) {
         for (const auto& [name, samples] : result.measures) {
-            if (samples.empty() || all.size() == kMeasuresShown) continue;
+            if (samples.empty()) continue;
             std::vector<wire::Duration> sorted = samples;
             std::ranges::sort(sorted);
             all.push_back(json::object{{"name", text(fmt::format("{} {}", result.id, name))},
@@ -177,7 +176,7 @@ json::object sheets(const plan::RunResults& results, const SourceOf& source_of) 
         json::object& run = runs.emplace_back(case_object(result)).as_object();
         const bool calm = result.verdict == Verdict::Pass || result.verdict == Verdict::Skip;
         if (!calm) run["trees"] = trees(result, left);
-        run["capture"] = text(result.capture);
+        run["open_capture"] = text(open_command(result));
         if (!files.contains(result.file)) files[result.file] = text(source_of(result.file));
     }
     return {{"runs", std::move(runs)}, {"files", std::move(files)}, {"rules", rule_texts(results)}};

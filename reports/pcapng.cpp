@@ -1,11 +1,13 @@
 #include "reports/pcapng.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "conformance/plan/plan.hpp"
 #include "dissector/capture/reader.hpp"
 #include "dissector/wire/safe_text.hpp"
 #include "reports/case_rows.hpp"
@@ -41,6 +43,17 @@ std::vector<std::size_t> captured(const CaseResult& result) {
         return std::pair(result.packets[place].at.latest, place);
     });
     return places;
+}
+
+// The packet that the verdict is about; of a violation the last one, which showed it.
+std::optional<std::size_t> accused(const CaseResult& result) {
+    if (const auto* blamed = result.blamed(); blamed != nullptr && blamed->packet) {
+        return blamed->packet;
+    }
+    for (const interpreter::Violation& violation : result.violations) {
+        if (!violation.packets.empty()) return std::ranges::max(violation.packets);
+    }
+    return std::nullopt;
 }
 
 std::expected<void, WriteError> write_case(PcapngWriter& writer, const CaseResult& result) {
@@ -81,6 +94,16 @@ std::string capture_name(std::string_view id, std::size_t play) {
     std::ranges::replace_if(
         name, [](char c) { return std::string_view("/[],=").contains(c); }, '-');
     return play == 0 ? name + ".pcapng" : fmt::format("{}.play-{}.pcapng", name, play);
+}
+
+std::string open_command(const CaseResult& result) {
+    if (result.capture.empty()) return {};
+    const std::string file = plan::shell_word(result.capture);
+    const auto place = accused(result);
+    const std::vector<std::size_t> places = captured(result);
+    const auto found = place ? std::ranges::find(places, *place) : places.end();
+    if (found == places.end()) return "wireshark " + file;
+    return fmt::format("wireshark -g {} {}", found - places.begin() + 1, file);
 }
 
 bool take_frames(CaseResult& result, const std::string& path) {

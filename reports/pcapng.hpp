@@ -20,6 +20,10 @@ std::expected<void, std::string> write_pcapng(const interpreter::CaseResult& res
 // The name of that file: "rsp-gap-nak-ip-4-.pcapng"; of another play by its number, from 1.
 std::string capture_name(std::string_view id, std::size_t play = 0);
 
+// "wireshark -g 17 DIR/rsp-gap-nak.pcapng": opens the capture of `result` at the packet that the
+// verdict is about; without -g if it is about none. Empty without a capture.
+std::string open_command(const interpreter::CaseResult& result);
+
 // Gives the packets of a case that was read from results.json the bytes that write_pcapng() wrote
 // to `path`. A file that has other packets changes nothing and returns false.
 bool take_frames(interpreter::CaseResult& result, const std::string& path);

@@ -224,7 +224,7 @@ function sheet(run, detail, all) {
     left.append(element("p", {class: "soft"}, `${plural(detail.tolerated_retransmissions, "repetition")} needed no line.`));
   }
   left.append(element("h3", {}, "Play it again"), commandBox(detail.command));
-  if (detail.capture) left.append(element("p", {class: "soft"}, "Packets: ", element("code", {}, detail.capture)));
+  if (detail.open_capture) left.append(element("h3", {}, "Open its capture"), commandBox(detail.open_capture));
   return parts;
 }
 

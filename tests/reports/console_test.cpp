@@ -70,7 +70,7 @@ TEST_CASE("console: a run whose packets are kept names their file", "[reports]")
     interpreter::CaseResult result = failed();
     result.capture = "out/bth-transport-version-v-1-.pcapng";
     CHECK(console_case(result, {})
-              .find("\n       packets   out/bth-transport-version-v-1-.pcapng\n"
+              .find("\n       packets   wireshark -g 2 out/bth-transport-version-v-1-.pcapng\n"
                     "       rerun     ") != std::string::npos);
 }
 

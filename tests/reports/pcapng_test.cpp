@@ -79,6 +79,20 @@ TEST_CASE("pcapng: packets stand in the order in which they were on the wire", "
     CHECK(packets[1].direction == capture::Direction::Inbound);
 }
 
+TEST_CASE("pcapng: the command opens a capture at the packet that the verdict is about",
+          "[reports]") {
+    interpreter::CaseResult result = failed();
+    CHECK(open_command(result).empty());
+    result.capture = "out/a b.pcapng";
+    CHECK(open_command(result) == "wireshark -g 2 'out/a b.pcapng'");
+    std::swap(result.packets[0], result.packets[1]); // recorded before the packet that it followed
+    CHECK(open_command(result) == "wireshark -g 1 'out/a b.pcapng'");
+    result.findings[0].packet.reset(); // the violation names the same place
+    CHECK(open_command(result) == "wireshark -g 1 'out/a b.pcapng'");
+    result.packets[1].on_wire = false;
+    CHECK(open_command(result) == "wireshark 'out/a b.pcapng'");
+}
+
 TEST_CASE("pcapng: a run has the packets of all its cases", "[reports]") {
     const house::TemporaryFolder folder;
     const std::string path = folder.file("run.pcapng");
