@@ -5,6 +5,7 @@
 #include <charconv>
 #include <iterator>
 #include <map>
+#include <numeric>
 #include <set>
 #include <string>
 #include <vector>
@@ -12,17 +13,13 @@
 #include <fmt/format.h>
 
 #include "conformance/sheet/choices.hpp"
+#include "conformance/sheet/congestion.hpp"
 #include "conformance/sheet/seen.hpp"
 #include "dissector/wire/frame.hpp"
 #include "dissector/wire/syndrome.hpp"
 
 namespace veriroce::sheet {
 namespace {
-
-using interpreter::CaseResult;
-
-// Times as long between packets, on average, before a sender counts as slower.
-constexpr double kSlower = 1.5;
 
 // In the order of time.
 Packets packets_of(const CaseResult& result) {
@@ -42,10 +39,6 @@ Packets packets_of(const CaseResult& result) {
         if (first != all.end()) one.psn = distance(first->packet.bth.psn, one.packet.bth.psn);
     }
     return all;
-}
-
-std::int64_t between(const Seen& earlier, const Seen& later) {
-    return (later.at - earlier.at).count();
 }
 
 // The run's value `name`, as its id has it: "sheet/read-latency[ip=4,size=16KiB]".
@@ -127,6 +120,7 @@ void ack_latency(DataSheet& sheet, const CaseResult& /*result*/, const Packets& 
 
 void coalescing(DataSheet& sheet, const Packets& packets, std::string_view label) {
     std::int64_t acknowledged = -1;
+    const Seen* before = nullptr; // the ACK before
     std::map<std::int64_t, const Seen*> sent;
     for (const Seen& one : packets) {
         if (one.asks(Side::Tester)) sent.try_emplace(one.psn, &one);
@@ -137,7 +131,12 @@ void coalescing(DataSheet& sheet, const Packets& packets, std::string_view label
             sheet.add("ack_delay", "ACK after the packet that it names", Unit::Nanoseconds, label,
                       between(*last->second, one));
         }
+        if (before != nullptr) {
+            sheet.add("time_per_ack", "From one ACK to the next", Unit::Nanoseconds, label,
+                      between(*before, one));
+        }
         acknowledged = one.psn;
+        before = &one;
     }
 }
 
@@ -232,102 +231,6 @@ void duplicates(DataSheet& sheet, const CaseResult& /*result*/, const Packets& p
          (*ack)->psn > asked[5].first->psn ? "gets the latest ACK again" : "gets an ACK of its own",
          fmt::format("PSN {} is answered with PSN {} and MSN {}", asked[5].first->psn, (*ack)->psn,
                      (*ack)->packet.aeth.msn.value)});
-}
-
-void cnp(DataSheet& sheet, const CaseResult& /*result*/, const Packets& packets) {
-    std::map<std::uint32_t, std::vector<const Seen*>> cnps; // by the QP that they are for
-    std::set<std::uint32_t> marked;
-    const Seen* first = nullptr;
-    std::size_t all = 0;
-    for (const Seen& one : packets) {
-        if (one.asks(Side::Tester) && first == nullptr) first = &one;
-        if (one.asks(Side::Tester)) marked.insert(one.packet.bth.dest_qp.value);
-        if (!one.dut() || one.operation() != Operation::Cnp) continue;
-        ++all;
-        auto& list = cnps[one.packet.bth.dest_qp.value];
-        if (all == 1 && first != nullptr) {
-            sheet.add("cnp_latency", "First CNP after the first marked packet", Unit::Nanoseconds,
-                      "", between(*first, one));
-        }
-        if (!list.empty()) {
-            sheet.add("cnp_interval", "From one CNP of a connection to the next", Unit::Nanoseconds,
-                      "", between(*list.back(), one));
-        }
-        list.push_back(&one);
-    }
-    if (first == nullptr) return;
-    sheet.add({"cnp_scope", "Congestion marks on two connections",
-               all == 0                      ? "cause no CNP"
-               : cnps.size() < marked.size() ? "cause CNPs for one of them"
-                                             : "cause CNPs for each of them",
-               fmt::format("{} CNPs for {} connections", all, cnps.size())});
-}
-
-// What a packet of the tester is, where it may draw a CNP; empty for any other.
-std::string_view cause_of(const Seen& packet, std::int64_t newest) {
-    const bool marked = packet.ecn == wire::kCongestionExperienced;
-    if (packet.asks(Side::Tester) && packet.psn > newest + 1)
-        return marked ? "a packet after a lost one" : "a loss by itself";
-    if (!marked) return "";
-    if (packet.operation() == Operation::Acknowledge) return "an ACK";
-    if (packet.operation() == Operation::RdmaReadResponse) return "a READ response";
-    if (packet.psn <= newest) return "a duplicate";
-    return packet.operation() == Operation::RdmaReadRequest ? "a READ request" : "a WRITE";
-}
-
-void cnp_causes(DataSheet& sheet, const CaseResult& /*result*/, const Packets& packets) {
-    std::int64_t newest = -1; // PSN that the tester asked for
-    std::string_view cause;
-    std::vector<std::string_view> drew;
-    std::vector<std::string_view> did_not;
-    const auto settle = [&](std::vector<std::string_view>& list) {
-        if (!cause.empty()) list.push_back(cause);
-        cause = {};
-    };
-    for (const Seen& one : packets) {
-        if (one.dut()) {
-            if (one.operation() == Operation::Cnp) settle(drew);
-            continue;
-        }
-        settle(did_not);
-        cause = cause_of(one, newest);
-        if (one.asks(Side::Tester) && one.psn == newest + 1) newest = one.psn;
-    }
-    settle(did_not);
-    if (drew.empty() && did_not.empty()) return;
-    sheet.add({"cnp_causes", "A CNP is drawn by",
-               drew.empty() ? "nothing" : fmt::format("{}", fmt::join(drew, ", ")),
-               did_not.empty() ? "" : fmt::format("not by {}", fmt::join(did_not, ", "))});
-}
-
-// How far apart the packets of a sender are before the first CNP and after it.
-void cnp_reaction(DataSheet& sheet, const CaseResult& /*result*/, const Packets& packets) {
-    const Seen* before = nullptr;
-    std::size_t cnps = 0;
-    std::array<std::vector<std::int64_t>, 2> gaps;
-    for (const Seen& one : packets) {
-        if (one.from == Side::Tester && one.operation() == Operation::Cnp) ++cnps;
-        if (!one.asks(Side::Dut)) continue;
-        // Between messages it may wait for its host.
-        if (before != nullptr && !one.packet.info().starts_message())
-            gaps[cnps == 0 ? 0 : 1].push_back(between(*before, one));
-        before = &one;
-    }
-    if (cnps == 0 || gaps[0].empty() || gaps[1].empty()) return;
-    constexpr std::array<std::string_view, 2> labels{"before CNPs", "after CNPs"};
-    std::array<double, 2> means{};
-    for (std::size_t i = 0; i < gaps.size(); ++i) {
-        for (const std::int64_t gap : gaps[i]) {
-            sheet.add("cnp_spacing", "From one packet of a sender to the next", Unit::Nanoseconds,
-                      labels[i], gap);
-            means[i] += static_cast<double>(gap) / static_cast<double>(gaps[i].size());
-        }
-    }
-    sheet.add({"cnp_reaction", "After CNPs a sender",
-               means[1] > kSlower * means[0] ? "sends more slowly" : "sends as before",
-               fmt::format("{} ns from packet to packet before, {} ns after {} CNPs, on average",
-                           static_cast<std::int64_t>(means[0]), static_cast<std::int64_t>(means[1]),
-                           cnps)});
 }
 
 // --- the device asks ---------------------------------------------------------------------------
@@ -456,6 +359,15 @@ void rnr_retries(DataSheet& sheet, const CaseResult& result, const Packets& pack
               fmt::format("rnr_retry {}", asked), tries_again(packets), asked);
 }
 
+void rnr_forever(DataSheet& sheet, const CaseResult& /*result*/, const Packets& packets) {
+    const bool taken = std::ranges::any_of(packets, [](const Seen& one) {
+        return one.from == Side::Tester && one.acknowledges(AckKind::Ack);
+    });
+    sheet.add({"rnr_forever", "With rnr_retry 7 a request",
+               taken ? "is sent until it is taken" : "is given up",
+               fmt::format("{} tries in 100 ms of RNR NAKs", tries_again(packets) + 1)});
+}
+
 void rnr_timer(DataSheet& sheet, const CaseResult& result, const Packets& packets) {
     const std::int64_t code = value_of(result.id, "code");
     const Seen* nak = nullptr;
@@ -492,55 +404,30 @@ void implied_nak(DataSheet& sheet, const CaseResult& /*result*/, const Packets& 
 
 // --- goodput -----------------------------------------------------------------------------------
 
-std::string_view phase_of(Operation operation) {
-    if (operation == Operation::Send) return "SEND";
-    if (operation == Operation::RdmaWrite) return "WRITE";
-    if (operation == Operation::RdmaReadRequest || operation == Operation::RdmaReadResponse)
-        return "READ";
-    return "";
-}
-
-// The bytes of each operation, by its first packet and the last answer before the next operation.
-void add_goodput(DataSheet& sheet, const Packets& packets, std::string_view loss) {
-    struct Phase {
-        std::string_view name;
-        wire::Instant begin;
-        wire::Instant end;
-        std::map<std::int64_t, std::size_t> bytes; // by PSN: what is sent again counts once
-    };
-    std::vector<Phase> phases;
-    for (const Seen& one : packets) {
-        const std::string_view name = phase_of(one.operation());
-        if (!name.empty() && (phases.empty() || phases.back().name != name))
-            phases.push_back({name, one.at, one.at, {}});
-        if (phases.empty()) continue;
-        if (!name.empty()) {
-            const std::size_t size = one.packet.payload().size();
-            if (size > 0) phases.back().bytes[one.psn] = size;
-        }
-        phases.back().end = one.at;
-    }
-    for (const Phase& one : phases) {
-        std::size_t bytes = 0;
-        for (const auto& [psn, size] : one.bytes)
-            bytes += size;
-        const double seconds = std::chrono::duration<double>(one.end - one.begin).count();
-        if (seconds <= 0 || bytes == 0) continue;
-        sheet.add(fmt::format("goodput_{}", one.name),
-                  fmt::format("Goodput of {}s of 16 packets against loss", one.name),
-                  Unit::BitsPerSecond, loss,
-                  static_cast<std::int64_t>(8.0 * static_cast<double>(bytes) / seconds));
-    }
-}
-
-// The case's name ends in its loss, in packets of a thousand.
+// The bytes that arrived, by the time from the first packet to the last. The case's value `loss` is
+// in packets of a thousand.
 void goodput(DataSheet& sheet, const CaseResult& result, const Packets& packets) {
-    const std::string_view id = result.id;
-    const std::string_view of = id.substr(0, id.find('['));
-    const std::string_view loss = of.substr(of.rfind('-') + 1);
-    int permille = 0;
-    std::from_chars(loss.data(), loss.data() + loss.size(), permille);
-    add_goodput(sheet, packets, fmt::format("{:g} %", permille / 10.0));
+    constexpr std::int64_t atomic = 8;          // bytes
+    std::map<std::int64_t, std::int64_t> bytes; // by PSN: what is sent again counts once
+    for (const Seen& one : packets) {
+        const auto payload = std::ssize(one.packet.payload());
+        if (payload > 0) bytes[one.psn] = payload;
+        if (one.operation() == Operation::AtomicAcknowledge) bytes[one.psn] = atomic;
+    }
+    if (bytes.empty() || packets.back().at == packets.front().at) return;
+    const std::int64_t arrived =
+        std::accumulate(bytes.begin(), bytes.end(), std::int64_t{0},
+                        [](std::int64_t sum, const auto& one) { return sum + one.second; });
+    const std::chrono::duration<double> time = packets.back().at - packets.front().at;
+    std::string_view op = word_of(result.id, "op");
+    if (op.empty()) op = "READ";
+    const bool is_atomic = op.starts_with("ATOMIC_");
+    if (is_atomic || op.starts_with("RDMA_")) op.remove_prefix(op.find('_') + 1);
+    sheet.add(fmt::format("goodput_{}", op),
+              fmt::format("Goodput of {}s{} against loss", op, is_atomic ? "" : " of 16 packets"),
+              Unit::BitsPerSecond,
+              fmt::format("{:g} %", static_cast<double>(value_of(result.id, "loss")) / 10.0),
+              static_cast<std::int64_t>(8.0 * static_cast<double>(arrived) / time.count()));
 }
 
 struct Measuring {
@@ -556,20 +443,20 @@ constexpr std::array kMeasurings{
     Measuring{"sheet/after-nak", after_nak},
     Measuring{"sheet/after-timeout", after_timeout},
     Measuring{"sheet/cnp", cnp},
+    Measuring{"sheet/cnp-addresses", cnp_addresses},
     Measuring{"sheet/cnp-causes", cnp_causes},
     Measuring{"sheet/cnp-reaction", cnp_reaction},
     Measuring{"sheet/duplicates", duplicates},
-    Measuring{"sheet/goodput-00", goodput},
-    Measuring{"sheet/goodput-02", goodput},
-    Measuring{"sheet/goodput-05", goodput},
-    Measuring{"sheet/goodput-10", goodput},
-    Measuring{"sheet/goodput-20", goodput},
-    Measuring{"sheet/goodput-50", goodput},
+    Measuring{"sheet/goodput-atomics", goodput},
+    Measuring{"sheet/goodput-reads", goodput},
+    Measuring{"sheet/goodput-sends", goodput},
+    Measuring{"sheet/goodput-writes", goodput},
     Measuring{"sheet/implied-nak", implied_nak},
     Measuring{"sheet/long-ack-timer", ack_timer},
     Measuring{"sheet/nak-latency", nak_latency},
     Measuring{"sheet/read-latency", read_latency},
     Measuring{"sheet/retry-count", retry_count},
+    Measuring{"sheet/rnr-forever", rnr_forever},
     Measuring{"sheet/rnr-retries", rnr_retries},
     Measuring{"sheet/rnr-timer", rnr_timer},
 };

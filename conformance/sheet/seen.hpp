@@ -10,6 +10,7 @@
 
 namespace veriroce::sheet {
 
+using interpreter::CaseResult;
 using interpreter::Side;
 using wire::AckKind;
 using wire::Operation;
@@ -35,5 +36,9 @@ struct Seen {
 };
 
 using Packets = std::vector<Seen>;
+
+inline std::int64_t between(const Seen& earlier, const Seen& later) {
+    return (later.at - earlier.at).count();
+}
 
 } // namespace veriroce::sheet

@@ -90,15 +90,35 @@ TEST_CASE("sheet: the engine has every quantity and every behaviour", "[sheet]")
         for (const Series& series : one.series)
             CHECK_FALSE(series.samples.empty());
     }
-    const std::map<std::string, std::size_t> expected{
-        {"ack_delay", 2},           {"ack_latency", 1},     {"ack_timer", 22},
-        {"cnp_interval", 1},        {"cnp_latency", 1},     {"cnp_spacing", 2},
-        {"goodput_SEND", 6},        {"goodput_WRITE", 6},   {"goodput_READ", 6},
-        {"implied_nak", 1},         {"nak_latency", 1},     {"nak_reaction", 1},
-        {"naks_per_gap", 1},        {"packets_per_ack", 2}, {"read_gap", 1},
-        {"read_latency", 3},        {"read_whole", 3},      {"retries", 8},
-        {"rnr_retries", 7},         {"rnr_timer", 32},      {"sent_after_nak", 1},
-        {"sent_after_late_ack", 1}, {"window", 2},          {"window_after_nak", 1}};
+    const std::map<std::string, std::size_t> expected{{"ack_delay", 2},
+                                                      {"ack_latency", 1},
+                                                      {"ack_timer", 22},
+                                                      {"cnp_interval", 1},
+                                                      {"cnp_latency", 1},
+                                                      {"cnp_spacing", 2},
+                                                      {"goodput_CMP_AND_SWP", 6},
+                                                      {"goodput_FETCH_AND_ADD", 6},
+                                                      {"goodput_READ", 6},
+                                                      {"goodput_SEND", 6},
+                                                      {"goodput_SEND_WITH_IMM", 6},
+                                                      {"goodput_WRITE", 6},
+                                                      {"goodput_WRITE_WITH_IMM", 6},
+                                                      {"implied_nak", 1},
+                                                      {"nak_latency", 1},
+                                                      {"nak_reaction", 1},
+                                                      {"naks_per_gap", 1},
+                                                      {"packets_per_ack", 2},
+                                                      {"read_gap", 1},
+                                                      {"read_latency", 3},
+                                                      {"read_whole", 3},
+                                                      {"retries", 8},
+                                                      {"rnr_retries", 7},
+                                                      {"rnr_timer", 32},
+                                                      {"sent_after_nak", 1},
+                                                      {"sent_after_late_ack", 1},
+                                                      {"time_per_ack", 2},
+                                                      {"window", 2},
+                                                      {"window_after_nak", 1}};
     for (const auto& [name, count] : settings)
         CHECK((name + " " + std::to_string(count)) ==
               name + " " + std::to_string(expected.contains(name) ? expected.at(name) : 0));
@@ -113,6 +133,8 @@ TEST_CASE("sheet: the engine has every quantity and every behaviour", "[sheet]")
     CHECK(kind_of(sheet, "duplicate_write") == "gets the latest ACK again");
     CHECK(kind_of(sheet, "read_msn") == "from its first response on");
     CHECK(kind_of(sheet, "cnp_scope") == "cause CNPs for each of them");
+    CHECK(kind_of(sheet, "cnp_scope_addresses") == "cause CNPs for each of them");
+    CHECK(kind_of(sheet, "rnr_forever") == "is sent until it is taken");
     CHECK(kind_of(sheet, "cnp_reaction") == "sends as before");
     CHECK(samples_of(sheet, "naks_per_gap") == std::vector<std::int64_t>(32, 1));
     for (std::int64_t n = 0; n < 8; ++n)
@@ -127,7 +149,8 @@ TEST_CASE("sheet: settings stand in the order of their numbers", "[sheet]") {
     for (const Quantity& one : sheet.quantities)
         for (const Series& series : one.series)
             labels[one.name].push_back(series.label);
-    for (const char* name : {"goodput_SEND", "goodput_WRITE", "goodput_READ"})
+    for (const char* name :
+         {"goodput_SEND", "goodput_WRITE_WITH_IMM", "goodput_READ", "goodput_FETCH_AND_ADD"})
         CHECK(labels[name] ==
               std::vector<std::string>{"0 %", "0.2 %", "0.5 %", "1 %", "2 %", "5 %"});
     REQUIRE(labels["ack_timer"].size() == 22);
@@ -220,6 +243,11 @@ TEST_CASE("sheet: behaviours have the class that the oddity is made of", "[sheet
     CHECK(kind("read_first_with_old_msn", "read-latency", "read_msn") == "with its last response");
     CHECK(kind("marks_cause_no_cnp", "cnp", "cnp_scope") == "cause no CNP");
     CHECK(kind("one_cnp_for_a_port", "cnp", "cnp_scope") == "cause CNPs for one of them");
+    CHECK(kind("one_cnp_for_a_port", "cnp-addresses", "cnp_scope_addresses") ==
+          "cause CNPs for one of them");
+    CHECK(kind("late_cnps_by_address", "cnp", "cnp_scope") == "cause CNPs for one of them");
+    CHECK(kind("late_cnps_by_address", "cnp-addresses", "cnp_scope_addresses") ==
+          "cause CNPs for each of them");
     CHECK(kind("requests_alone_cause_cnps", "cnp-causes", "cnp_causes") ==
           "a WRITE, a duplicate, a READ request, a packet after a lost one");
     CHECK(kind("loss_draws_cnp_and_late_nak", "cnp-causes", "cnp_causes") ==
