@@ -62,6 +62,7 @@ void apply(Connection& c, const QpAttributes& a) {
     take(c.max_rd_atomic, a.max_rd_atomic);
     take(c.max_dest_rd_atomic, a.max_dest_rd_atomic);
     take(c.sqd_async_notify, a.sqd_async_notify);
+    take(c.flow_control, a.flow_control);
     take(c.mig_req, a.mig_req);
 }
 
@@ -129,7 +130,8 @@ std::expected<void, VerbError> modify(Device& device, Qp& qp, const QpAttributes
     }
     if (from == QpState::Rtr && to == QpState::Rts) {
         qp.outbound.next_psn = qp.outbound.unacked_psn = qp.connection.initial_sq_psn;
-        qp.outbound.credits = {.unlimited = !device.config.behaviour.obey_credits};
+        const bool obeys = device.config.behaviour.obey_credits || qp.connection.flow_control;
+        qp.outbound.credits = {.unlimited = !obeys};
     }
     const bool begins_to_drain = from == QpState::Rts && to == QpState::Sqd;
     qp.drain_pending = begins_to_drain || (qp.drain_pending && to == QpState::Sqd);
@@ -157,6 +159,7 @@ QpAttributes report(const Qp& qp) {
             .max_rd_atomic = c.max_rd_atomic,
             .max_dest_rd_atomic = c.max_dest_rd_atomic,
             .sqd_async_notify = c.sqd_async_notify,
+            .flow_control = c.flow_control,
             .mig_req = c.mig_req,
             .alternate = c.alternate,
             .path_mig_state = c.migration};

@@ -25,8 +25,8 @@ void defer(Device& device, Qp& qp, wire::Instant now) {
 } // namespace
 
 wire::Syndrome ack_syndrome(const Device& device, const Qp& qp) {
-    if (!device.config.behaviour.credits || qp.srq != nullptr)
-        return wire::Syndrome::ack(wire::kNoCredits);
+    const bool grants = device.config.behaviour.credits || qp.connection.flow_control;
+    if (!grants || qp.srq != nullptr) return wire::Syndrome::ack(wire::kNoCredits);
     const std::size_t held = qp.inbound.receive_taken ? 1 : 0; // ACK-10
     return wire::Syndrome::ack(
         wire::credit_code_of(static_cast<std::uint32_t>(qp.receives.size() - held)));

@@ -26,6 +26,7 @@ enum Attribute : std::uint32_t {
     MigReq = 1U << 15,
     Alternate = 1U << 16,
     PathMigState = 1U << 17,
+    FlowControl = 1U << 18,
 };
 
 // What each type of QP must and may bring along.
@@ -57,12 +58,12 @@ constexpr std::array kTransitions{
                .rc = {0, AccessFlags | PkeyValue},
                .uc = {0, AccessFlags | PkeyValue},
                .ud = {0, QkeyValue | PkeyValue}},
-    Transition{
-        .from = QpState::Init,
-        .to = QpState::Rtr,
-        .rc = {kPath | MaxDestRdAtomic | MinRnrTimer, AccessFlags | PkeyValue | MigReq | Alternate},
-        .uc = {kPath, AccessFlags | PkeyValue | MigReq | Alternate},
-        .ud = {0, QkeyValue | PkeyValue}},
+    Transition{.from = QpState::Init,
+               .to = QpState::Rtr,
+               .rc = {kPath | MaxDestRdAtomic | MinRnrTimer,
+                      AccessFlags | PkeyValue | MigReq | Alternate | FlowControl},
+               .uc = {kPath, AccessFlags | PkeyValue | MigReq | Alternate},
+               .ud = {0, QkeyValue | PkeyValue}},
     Transition{.from = QpState::Rtr,
                .to = QpState::Rts,
                .rc = {Timeout | RetryCount | RnrRetry | SqPsn | MaxRdAtomic, kRcTuning},
@@ -120,6 +121,7 @@ std::uint32_t given(const QpAttributes& a) {
     note(a.mig_req.has_value(), MigReq);
     note(a.alternate.has_value(), Alternate);
     note(a.path_mig_state.has_value(), PathMigState);
+    note(a.flow_control.has_value(), FlowControl);
     return set;
 }
 

@@ -152,6 +152,7 @@ struct QpAttributes {
     std::optional<std::uint8_t> max_rd_atomic;
     std::optional<std::uint8_t> max_dest_rd_atomic;
     std::optional<bool> sqd_async_notify;
+    std::optional<bool> flow_control; // end-to-end: this QP grants and obeys credits (REQ-29)
     std::optional<bool> mig_req; // the bit that this QP's packets carry while MIGRATED (BTH-15)
     std::optional<AlternatePath> alternate;
     std::optional<MigState> path_mig_state;

@@ -40,6 +40,7 @@ struct Connection {
     MigState migration = MigState::Migrated; // which a QP without a second path is in
     std::optional<AlternatePath> alternate;
     bool sqd_async_notify = false;
+    bool flow_control = false; // REQ-29, ACK-10; or as the device's behaviour says
 };
 
 // The NAK after which the responder waits (RSP-03, RNR-04).

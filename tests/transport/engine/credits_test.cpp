@@ -157,3 +157,24 @@ TEST_CASE("credits: a new connection begins without", "[engine][REQ-29][STA-10]"
     post_sends(lab, 2);
     CHECK(psns(lab.drain()) == Psns{2000});
 }
+
+TEST_CASE("credits: a QP obeys and grants them in the life in which it was told so",
+          "[engine][REQ-29][ACK-10]") {
+    Lab lab({.flow_control = true});
+    CHECK(lab.engine.query_qp(lab.qp)->attributes.flow_control == true);
+    post_sends(lab, 3);
+    CHECK(psns(lab.drain()) == Psns{2000});
+    lab.post_receive(1, 64);
+    lab.post_receive(2, 64);
+    lab.receive(lab.packet("SEND_ONLY", rq_psn), pattern(8));
+    const auto answers = lab.drain();
+    REQUIRE(answers.size() == 1);
+    CHECK(answers[0].packet.aeth.syndrome == wire::Syndrome::ack(1)); // one receive is left
+
+    REQUIRE(lab.engine.modify_qp(lab.qp, {.state = QpState::Reset}, lab.now));
+    lab.options.flow_control = false;
+    lab.connect(lab.qp);
+    post_sends(lab, 3);
+    CHECK(lab.drain().size() == 3);
+    CHECK_FALSE(lab.engine.modify_qp(lab.qp, {.flow_control = true}, lab.now)); // at RTR alone
+}

@@ -77,6 +77,7 @@ QpAttributes attributes_to(QpState from, QpState to, const LabOptions& options,
         a.address = AddressVector{.source = our_address, .destination = peer};
         a.min_rnr_timer = options.min_rnr_timer;
         a.max_dest_rd_atomic = options.max_dest_rd_atomic;
+        if (options.flow_control) a.flow_control = true;
     }
     if (from == QpState::Rtr && to == QpState::Rts) {
         a.sq_psn = options.sq;

@@ -47,6 +47,7 @@ struct LabOptions {
     std::uint8_t min_rnr_timer = 12; // 0.64 ms
     std::uint8_t max_rd_atomic = 4;
     std::uint8_t max_dest_rd_atomic = 4;
+    bool flow_control = false;
     wire::Psn rq = rq_psn;
     wire::Psn sq = sq_psn;
     QpState state = QpState::Rts;
