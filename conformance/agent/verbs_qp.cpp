@@ -96,6 +96,10 @@ std::expected<Change, dut::Failure> change_of(const dut::QpAttributes& from, std
     if (from.dest_qp_num) {
         change.set(IBV_QP_DEST_QPN, to.dest_qp_num, std::optional(from.dest_qp_num->value));
     }
+    if (from.flow_control) {
+        return std::unexpected(dut::refused(dut::QpModify::method, "EOPNOTSUPP",
+                                            "verbs cannot choose end-to-end flow control"));
+    }
     if (from.address_vector) {
         const auto vector = ah_attr_of(*from.address_vector, from.port_num.value_or(port));
         if (!vector) return std::unexpected(vector.error());

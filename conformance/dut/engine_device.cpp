@@ -85,7 +85,7 @@ Answer EngineDevice::carry_out(const Hello& /*request*/, wire::Instant /*now*/) 
                          "imm",    "send_inv",   "flush",       "atomic_write", "sqd",
                          "events", "notify",     "srq",         "mw",           "mw1",
                          "mw2",    "mtu256",     "reset_reuse", "query_qp",     "ud_path",
-                         "iova",   "congestion", "apm"},
+                         "iova",   "congestion", "apm",         "e2e_credits"},
         .probed = true, // the engine is the same everywhere
         .traits = description_.traits,
         .ports = {std::move(port)},
@@ -105,10 +105,6 @@ Answer EngineDevice::carry_out(const Hello& /*request*/, wire::Instant /*now*/) 
     if (management_) welcome.capabilities.emplace_back("cm");
     if (v6) welcome.capabilities.emplace_back("ipv6");
     if (!description_.vlans.empty()) welcome.capabilities.emplace_back("vlan");
-    const auto& behaviour = engine_.config().behaviour;
-    if (behaviour.credits && behaviour.obey_credits) {
-        welcome.capabilities.emplace_back("e2e_credits");
-    }
     return welcome;
 }
 

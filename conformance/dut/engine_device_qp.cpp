@@ -127,7 +127,8 @@ EngineDevice::translate(const QpModify& request, const engine::QpReport& now) co
                             .min_rnr_timer = from.min_rnr_timer,
                             .max_rd_atomic = from.max_rd_atomic,
                             .max_dest_rd_atomic = from.max_dest_rd_atomic,
-                            .sqd_async_notify = from.en_sqd_async_notify};
+                            .sqd_async_notify = from.en_sqd_async_notify,
+                            .flow_control = from.flow_control};
     if (from.pkey_index) {
         if (*from.pkey_index >= description_.pkeys.size()) {
             return refuse("EINVAL", "pkey_index: the port has fewer P_Keys");
@@ -234,6 +235,7 @@ Answer EngineDevice::carry_out(const QpQuery& request, wire::Instant /*now*/) {
     to.max_rd_atomic = from.max_rd_atomic;
     to.max_dest_rd_atomic = from.max_dest_rd_atomic;
     to.en_sqd_async_notify = from.sqd_async_notify;
+    to.flow_control = from.flow_control;
     return QpQueried{.attributes = to};
 }
 

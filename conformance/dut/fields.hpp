@@ -243,7 +243,8 @@ constexpr auto fields_of(Of<QpAttributes> /*of*/) {
                       plain("sq_psn", &QpAttributes::sq_psn),
                       plain("max_dest_rd_atomic", &QpAttributes::max_dest_rd_atomic),
                       plain("path_mig_state", &QpAttributes::path_mig_state),
-                      plain("dest_qp_num", &QpAttributes::dest_qp_num)};
+                      plain("dest_qp_num", &QpAttributes::dest_qp_num),
+                      plain("flow_control", &QpAttributes::flow_control)};
 }
 constexpr auto fields_of(Of<QpModify> /*of*/) {
     return std::tuple{plain("qp", &QpModify::qp), merged(&QpModify::attributes)};

@@ -29,7 +29,7 @@ constexpr std::array kEach = std::to_array<std::string_view>({"uc",           "u
                                                               "rd_atomic>=2", "dest_rd_atomic>=2",
                                                               "ud_path",      "iova",
                                                               "congestion",   "cm",
-                                                              "apm"});
+                                                              "apm",          "e2e_credits"});
 
 std::string_view word_of(engine::WrOpcode opcode) {
     switch (opcode) {
@@ -72,6 +72,8 @@ struct Refuses {
         const QpAttributes& to = r.attributes;
         if (to.state == engine::QpState::Sqd && lacks.word("sqd")) return too_much(r.method, "SQD");
         if (to.alt_address_vector && lacks.word("apm")) return unsupported(r.method, "second path");
+        if (to.flow_control && lacks.word("e2e_credits"))
+            return unsupported(r.method, "end-to-end flow control");
         if (to.path_mtu == wire::Mtu::B256 && lacks.word("mtu256"))
             return too_much(r.method, "path_mtu");
         if (to.path_mtu && lacks.beyond("mtu", wire::bytes_of(*to.path_mtu)))

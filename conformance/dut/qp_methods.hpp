@@ -82,6 +82,7 @@ struct QpAttributes {
     std::optional<std::uint8_t> max_dest_rd_atomic;
     std::optional<engine::MigState> path_mig_state;
     std::optional<wire::Qpn> dest_qp_num;
+    std::optional<bool> flow_control; // end-to-end (REQ-29); ibv_qp_attr has no such member
     friend bool operator==(const QpAttributes&, const QpAttributes&) = default;
 };
 

@@ -122,6 +122,7 @@ void put_attribute(std::string_view name, const CaseQp& qp, const Environment& e
     if (name == "max_rd_atomic") into.max_rd_atomic = small(name);
     if (name == "max_dest_rd_atomic") into.max_dest_rd_atomic = small(name);
     if (name == "en_sqd_async_notify") into.en_sqd_async_notify = small(name) != 0;
+    if (name == "flow_control") into.flow_control = small(name) != 0;
     if (name == "access") into.access = qp_access(qp, environment);
     if (name == "qkey") into.qkey = qkey_of(setup);
     if (name == "mtu") into.path_mtu = static_cast<wire::Mtu>(number_attribute(&setup, name, 1024));
@@ -168,6 +169,8 @@ dut::QpAttributes step_to(engine::QpState state, const CaseQp& qp, const Environ
     if (state == engine::QpState::Rtr && reliable) {
         step.min_rnr_timer = small("min_rnr_timer", kDefaultRnrTimer);
         step.max_dest_rd_atomic = static_cast<std::uint8_t>(dut_resources(qp, environment));
+        if (setup.attribute("flow_control") != nullptr)
+            put_attribute("flow_control", qp, environment, step);
     }
     if (state == engine::QpState::Sqd && setup.attribute("en_sqd_async_notify") != nullptr) {
         put_attribute("en_sqd_async_notify", qp, environment, step);

@@ -26,6 +26,7 @@ void merge(const dut::QpAttributes& change, dut::QpAttributes& into) {
     take(change.max_dest_rd_atomic, into.max_dest_rd_atomic);
     take(change.path_mig_state, into.path_mig_state);
     take(change.dest_qp_num, into.dest_qp_num);
+    take(change.flow_control, into.flow_control);
 }
 
 void change(Connection& connection, const dut::QpAttributes& by, bool exact) {

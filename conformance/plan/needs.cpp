@@ -41,6 +41,7 @@ class NeedsOfCase {
         }
         if (one.name == "srq") add("srq");
         if (one.name == "alt") add("apm");
+        if (one.name == "flow_control") add("e2e_credits");
         const auto* expr = std::get_if<script::Expr>(&one.value);
         if (expr != nullptr && expr->kind == script::Expr::Kind::Number)
             number(one.name, expr->number);

@@ -69,6 +69,7 @@ constexpr std::array kAttributeList{
     AttributeRow{"sport", Number, 65'535, true},
     AttributeRow{"to", AttributeKind::Address, 0, true},
     AttributeRow{"alt", AttributeKind::Address, 0, true},
+    AttributeRow{"flow_control", Bit},
     AttributeRow{"pd", Number, 65'535},
     AttributeRow{"cq", Cq},
     AttributeRow{"recv_cq", Cq},

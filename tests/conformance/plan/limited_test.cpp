@@ -111,6 +111,9 @@ TEST_CASE("limited: a SKIP names what is needed, or the verb that was refused", 
     CHECK(reason_of("key/scattered", "sge>=2", Yes) == "needs sge>=3, has 1");
     CHECK(reason_of("key/scattered", "sge>=3", Yes) == "needs sge>=3, has 2");
     CHECK(reason_of("ext/unreliable-gap", "uc", Yes) == "needs uc");
+    CHECK(reason_of("req/no-credit-needed", "e2e_credits", Yes) == "needs e2e_credits");
+    CHECK(reason_of("req/no-credit-needed", "e2e_credits", No).find("flow control") !=
+          std::string::npos);
     CHECK(reason_of("ext/unreliable-gap", "uc", No).find("qp_create") != std::string::npos);
     CHECK(reason_of("sta/drained", "sqd", No).find("EINVAL") != std::string::npos);
 }
