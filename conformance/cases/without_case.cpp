@@ -19,7 +19,6 @@ constexpr std::array kRows{
     WithoutCase{"nothing: the judge checks these rules in the traffic of every case",
                 "CRC-01 CRC-10 ROB-04"},
     WithoutCase{"nothing: the model checks the flags of each IP header (CA17-8)", "LEN-13"},
-    WithoutCase{"a way to configure the device: credits", "REQ-29"},
     WithoutCase{"nothing: the model checks these rules in every case", "ACK-10 ENC-02"},
     WithoutCase{"a look at the device's memory at the instant of an ACK: an agent is too slow",
                 "ACK-05"},

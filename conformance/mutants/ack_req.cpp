@@ -268,6 +268,10 @@ class DropsOwnPsns final : public engine::SurfaceFilter {
     std::set<std::uint32_t> sent_; // PSNs
 };
 
+bool every_request_needs_a_credit(const engine::SendView& view) {
+    return view.outbound.credits.allows(view.ssn);
+}
+
 constexpr std::array kMutants{
     Mutant{.name = "ack_one_psn_ahead",
            .rule = "ACK-04",
@@ -383,6 +387,15 @@ constexpr std::array kMutants{
                "A request whose PSN the device has used for a request of its own is dropped.",
            .cases = "req/both-ways",
            .make_filter = make<DropsOwnPsns>},
+    Mutant{.name = "every_request_needs_a_credit",
+           .rule = "REQ-29",
+           .level = "SHOULD",
+           .description =
+               "WRITEs, READs and atomics wait for credits, and no message begins beyond "
+               "them.",
+           .cases = "req/no-credit-needed",
+           .checks = engine::kStandardChecks.with(engine::SendCheck::Credits,
+                                                  every_request_needs_a_credit)},
     Mutant{.name = "msn_two_too_high",
            .rule = "ACK-07",
            .description = "Responses count two messages more than were completed.",

@@ -66,7 +66,7 @@ std::string_view keep(std::string text) {
 }
 
 template <CheckEnum Check>
-Mutant missing(Check check, std::string_view cases) {
+Mutant missing(Check check, std::string_view cases, std::string_view level = "MUST") {
     const std::string_view list = list_of(check);
     std::string name = "without_" + std::string(list) + (list.empty() ? "" : "_");
     name += name_of(check);
@@ -76,6 +76,7 @@ Mutant missing(Check check, std::string_view cases) {
     description += std::string(name_of(check)) + " (" + std::string(rules) + ") is not made.";
     return {.name = keep(std::move(name)),
             .rule = rules.substr(0, rules.find(',')),
+            .level = level,
             .description = keep(std::move(description)),
             .cases = cases,
             .checks = without(check)};
@@ -147,7 +148,8 @@ const std::vector<Mutant>& rows() {
         missing(SendCheck::Window, ""),
         missing(SendCheck::RdAtomic, "req/empty-reads-take-one-place req/outstanding-reads"),
         missing(SendCheck::Fence, "req/fence"),
-        missing(SendCheck::Credits, ""),
+        missing(SendCheck::Credits, "req/immediate-writes-wait-for-credits req/waits-for-credits",
+                "SHOULD"),
         missing(SendCheck::RetryLeft, "req/seven-is-seven"),
         missing(SendCheck::RnrRetryLeft, "rnr/retry-exceeded"),
     };
