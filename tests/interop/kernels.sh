@@ -60,6 +60,7 @@ play_shard() { # KERNEL NAME I ARGS...
     "$lab" exec 1 "uname -r" >"$KERNELS_SHARD/uname.txt"
     "$lab" ns timeout -k 5 "$seconds" "$veriroce" test --dut "$device" \
         --dut-token-file "$token_file" -i tester0 --shard "$i/$shards" \
+        --tester-address 10.77.0.200/24,10.77.0.201/24,fd77::200/64,fd77::201/64 \
         --profile conformance/profiles/linux-rxe.yaml --dut-reset "$script --revive" \
         --report "$KERNELS_SHARD" --capture "$KERNELS_SHARD/run.pcapng" "$@" \
         >"$KERNELS_SHARD/console.txt" 2>&1 || code=$?

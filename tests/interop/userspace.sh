@@ -11,7 +11,7 @@
 #   USERSPACE_PARTS (16)       how many parts the suite is played in
 #   USERSPACE_JOBS (1)         how many parts are played at a time, each with its own device
 #   USERSPACE_SECONDS (1800)   the time limit; what is not played by then stays incomplete
-#   USERSPACE_ADDRESS (10.9.0.1)   the device's address; the tester has .254 of its /24
+#   USERSPACE_ADDRESS (10.9.0.1)   the device's address; the tester has .254 and .253 of its /24
 #   USERSPACE_KERNEL (0)       1: for a device on a UDP socket. The kernel owns its address, the
 #                              device has a second namespace, and DUT_LISTEN is a Unix socket
 #                              instead of a port of loopback
@@ -108,7 +108,7 @@ play_part() { # part deadline ARGS...
     # A part that is begun late is ended at once, so that its report says incomplete.
     timeout -s INT -k 60 "$((left > 5 ? left : 5))" ip netns exec "$tester_ns" \
         "$veriroce" test -q --dut "$DUT_LISTEN" -i tester0 \
-        --tester-address "${DUT_ADDRESS%.*}.254/24" --shard "$part/$parts" \
+        --tester-address "${DUT_ADDRESS%.*}.254/24,${DUT_ADDRESS%.*}.253/24" --shard "$part/$parts" \
         --dut-reset "'$script' --revive" --report "$USERSPACE_PART" "$@" \
         >"$USERSPACE_PART/console.txt" 2>&1 || true
     stop_device
