@@ -1,6 +1,6 @@
-// Connection management: CM-01, CM-03, CM-13, CA17-35, CA17-37, N-30. One message by itself; CM-03
-// with the request that it answers, which the tracker's connection has taken its attributes from;
-// CM-01 with the same message before.
+// Connection management: CM-01, CM-03, CM-09, CM-13, CA17-35, CA17-37, N-30. One message by itself;
+// CM-03 with the request that it answers, which the tracker's connection has taken its attributes
+// from; CM-01 with the same message before; CM-09 with the other side's REQ or REP.
 #include "conformance/judge/context.hpp"
 #include "dissector/decode/mad.hpp"
 #include "dissector/wire/management.hpp"
@@ -56,6 +56,22 @@ void judge_depth(const Context& context, const flow::CmMessage& reply) {
         }
         return;
     }
+}
+
+// CM-09: a DREQ names the QP of its receiver, as the receiver's own REQ or REP did.
+void judge_disconnect(const Context& context, const flow::CmMessage& message,
+                      const std::deque<Repeatable>& messages) {
+    const auto introduced = [&](const Repeatable& one) {
+        const bool names_qp =
+            one.message.kind == flow::CmKind::Request || one.message.kind == flow::CmKind::Reply;
+        return names_qp && one.sender == context.packet.destination &&
+               one.receiver == context.packet.source && one.message.local_id == message.remote_id;
+    };
+    const auto latest = std::ranges::find_if(messages.rbegin(), messages.rend(), introduced);
+    if (latest == messages.rend() || latest->message.qpn == message.remote_qpn) return;
+    context.report("CM-09", kDamage, Evidence(context.packet.number, latest->first_number),
+                   {phrase({"DREQ names QP ", message.remote_qpn.value}),
+                    phrase({"its receiver has QP ", latest->message.qpn.value})});
 }
 
 // An answer to the load of an alternate path.
@@ -186,7 +202,7 @@ void judge_management(const Context& context, std::deque<Repeatable>& messages) 
                             "reasons 13 and 19 must not be used"});
         }
         break;
-    case flow::CmKind::DisconnectRequest: break;
+    case flow::CmKind::DisconnectRequest: judge_disconnect(context, *message, messages); break;
     case flow::CmKind::Other: judge_path_answer(context); break;
     }
     judge_repeats(context, *message, messages);

@@ -157,6 +157,17 @@ class AnyQpEnds final : public MessageFilter {
     wire::Qpn qpn_; // of the latest REP
 };
 
+// CM-09: a DREQ names the device's QP and not the peer's.
+class OwnQpEnds final : public MessageFilter {
+    bool sends(wire::MutableBytes message) override {
+        if (attribute_of(message) == kRep) qpn_ = {wire::load_u24(message, rep::kQpnAt)};
+        if (attribute_of(message) == kDreq) wire::store_be<3>(message, kDreqQpnAt, qpn_.value);
+        return true;
+    }
+
+    wire::Qpn qpn_; // of the latest REP
+};
+
 void another_connection_ended(wire::MutableBytes message) {
     if (attribute_of(message) == kDreq) message[kRemoteIdAt + 3] ^= std::byte{1};
 }
@@ -239,6 +250,11 @@ constexpr std::array kMutants{
            .description = "A DREQ ends the connection even if it names another QP.",
            .cases = "cm/end-of-another-qp",
            .make_filter = make<AnyQpEnds>},
+    Mutant{.name = "disconnect_request_names_own_qp",
+           .rule = "CM-09",
+           .description = "A DREQ names the QP of its sender and not the receiver's.",
+           .judge_cases = "cm/ended-by-the-program cm/retries-of-each-message",
+           .make_filter = make<OwnQpEnds>},
     Mutant{.name = "disconnect_request_leaves_once",
            .rule = "CM-01",
            .description = "A DREQ without a DREP does not leave again.",

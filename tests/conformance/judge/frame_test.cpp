@@ -206,6 +206,13 @@ TEST_CASE("judge N-30: the form of CM messages", "[judge][N-30]") {
     CHECK(changed("rxe-cm-reject", 2, kQkey + 3, 1) == certain("N-30"));
 }
 
+TEST_CASE("judge CM-09: a DREQ names the QP of its receiver", "[judge][CM-09]") {
+    constexpr std::size_t kDisconnectQpn = kCmData + 8;
+    CHECK(changed("rxe-rping-cm", 64, kDisconnectQpn + 1, 0x77) == certain("CM-09"));
+    CHECK(changed("rxe-rping-cm", 64, kDisconnectQpn + 3, 0x77) == kNothing); // not of the QPN
+    CHECK(changed("rxe-rping-cm", 64, kDisconnectQpn - 1, 0x77) == kNothing); // another connection
+}
+
 TEST_CASE("judge CM-13: IPv4 peers are named by mapped GIDs", "[judge][CM-13]") {
     CHECK(changed("rxe-rping-cm", 1, kRequestGid, 0xFE) == certain("CM-13"));
 }
