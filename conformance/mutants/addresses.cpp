@@ -48,6 +48,14 @@ RequestVerdict nothing_before_zero(const RequestView& view) {
     return region.address + region.bytes.size() == 0 ? RequestVerdict::NakRemoteAccess : right;
 }
 
+// The same, and the end of the range is compared with it.
+RequestVerdict end_before_zero(const RequestView& view) {
+    const RequestVerdict right = nothing_before_zero(view);
+    if (!is_range(view)) return right;
+    const bool ends_with_all = view.target->address + view.target->length == 0;
+    return ends_with_all ? engine::request_check::key_range(view) : right;
+}
+
 bool has_target(const wire::Packet& packet) {
     return packet.headers.has(wire::Header::Reth) && packet.reth.dma_length > 0;
 }
@@ -166,6 +174,12 @@ constexpr std::array kMutants{
            .description = "Every request to a region that ends with the last address is refused.",
            .cases = "key/region-at-the-top",
            .checks = engine::kStandardChecks.with(RequestCheck::KeyRange, nothing_before_zero)},
+    Mutant{.name = "region_up_to_the_top_refused_but_its_end",
+           .rule = "N-37",
+           .description = "Of a region that ends with the last address only what ends there, too, "
+                          "is inside.",
+           .cases = "key/region-at-the-top",
+           .checks = engine::kStandardChecks.with(RequestCheck::KeyRange, end_before_zero)},
     Mutant{.name = "upper_half_of_an_address_ignored",
            .rule = "KEY-05",
            .description = "In a region that crosses a 4 GiB border an address counts by its lower "
