@@ -1,8 +1,13 @@
 #!/usr/bin/env bash
 # Makes the published reports: the built-in engine, devices whose reports exist, and the matrix over
 # all of them.
-#   make.sh [NAME=FOLDER[,FOLDER...]]...   FOLDERs are reports of `veriroce test --report` of one
-#                                          device: shards, repetitions, its data sheet
+#   make.sh [DEVICE]...   where DEVICE is one of
+#     linux-rxe-VERSION            plays the suite and the data sheet on that kernel, as
+#                                  tests/interop/kernels.sh does, with its KERNELS_VMS
+#     NAME@COMMAND                 the same on a device in user space: COMMAND starts its agent, as
+#                                  tests/interop/userspace.sh says, whose settings are obeyed, too
+#     NAME=FOLDER[,FOLDER...]      takes reports of `veriroce test --report` of one device: shards,
+#                                  repetitions, its data sheet
 # What is published of a device that is not named stays. The built-in engine is played, unless it is
 # named. Needs build/release/veriroce.
 set -euo pipefail
@@ -33,13 +38,34 @@ publish() {
     mv "new-$name"/{results.json.gz,report.html,report.md} "$root/reports/published/$name/"
 }
 
-for device in "$@"; do
-    [[ $device == *=* ]] || { echo "published: expected NAME=FOLDER, got $device" >&2 && exit 2; }
-    IFS=, read -ra folders <<<"${device#*=}"
-    for folder in "${folders[@]}"; do
-        [[ $folder == /* ]] || { echo "published: expected a whole path, got $folder" >&2; exit 2; }
+# play_kernel NAME VERSION, play_userspace NAME COMMAND: both play the suite and the data sheet.
+play_kernel() {
+    for part in suite sheet; do
+        local args=()
+        [[ $part == suite ]] || args=(--data-sheet --slow)
+        (cd "$root" && KERNELS_REPORT=$work/$1-played/$part tests/interop/kernels.sh "$2" "${args[@]}")
     done
-    publish "${device%%=*}" "${folders[@]}"
+    publish "$1" "$work/$1-played"/{suite,sheet}/*/all
+}
+play_userspace() {
+    for part in suite sheet; do
+        local args=(--over ip=4)
+        [[ $part == suite ]] || args+=(--data-sheet --slow)
+        "$root/tests/interop/userspace.sh" "$work/$1-played/$part" "$2" "${args[@]}"
+    done
+    publish "$1" "$work/$1-played"/{suite,sheet}/[0-9]*
+}
+
+for device in "$@"; do
+    name=${device%%[=@]*}
+    case ${device#"$name"} in
+    =/*) IFS=, read -ra folders <<<"${device#*=}" && publish "$name" "${folders[@]}" ;;
+    @*) play_userspace "$name" "${device#*@}" ;;
+    *)
+        [[ $device == linux-rxe-* ]] || { echo "published: what is $device?" >&2 && exit 2; }
+        play_kernel "$device" "${device#linux-rxe-}"
+        ;;
+    esac
 done
 if [[ " $*" != *" built-in-engine="* ]]; then
     "$veriroce" test -q --slow --report "$work/suite" >console.txt
