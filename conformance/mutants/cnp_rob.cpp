@@ -120,6 +120,29 @@ class CnpNamesReceiver final : public engine::SurfaceFilter {
     std::map<wire::Qpn, wire::Qpn> receivers_; // by the QPN of the sender
 };
 
+// CNP-01: each mark begins the interval anew, whether a CNP left or not.
+class EachMarkBeginsInterval final : public engine::SurfaceFilter {
+  public:
+    void inbound(engine::OwnedDatagram datagram, wire::Instant now,
+                 std::vector<engine::OwnedDatagram>& in,
+                 std::vector<engine::OwnedDatagram>& /*answers*/) override {
+        if (datagram.envelope.ecn == wire::kCongestionExperienced) {
+            too_early_ = last_ && now - *last_ < engine::NotificationPoint{}.interval;
+            last_ = now;
+        }
+        in.push_back(std::move(datagram));
+    }
+    void outbound(engine::OwnedDatagram datagram, wire::Instant /*now*/,
+                  std::vector<engine::OwnedDatagram>& out) override {
+        const auto packet = wire::decode_packet(datagram.bytes);
+        if (!packet || !is_cnp(*packet) || !too_early_) out.push_back(std::move(datagram));
+    }
+
+  private:
+    std::optional<wire::Instant> last_; // mark
+    bool too_early_ = false;            // of the latest one
+};
+
 // CA17-45
 bool holds_cnp(const engine::OwnedDatagram& datagram) {
     const auto packet = wire::decode_packet(datagram.bytes);
@@ -232,6 +255,12 @@ constexpr std::array kMutants{
            .description = "A CNP for a marked datagram names the QP that received the datagram.",
            .cases = "cnp/datagram",
            .make_filter = make<CnpNamesReceiver>},
+    Mutant{.name = "each_mark_begins_the_cnp_interval",
+           .rule = "CNP-01",
+           .description = "Marks that are closer together than the interval draw one CNP alone, "
+                          "however long they go on.",
+           .cases = "cnp/as-long-as-marks-come",
+           .make_filter = make<EachMarkBeginsInterval>},
     Mutant{.name = "cnps_do_not_slow_a_sender",
            .rule = "CA17-45",
            .description = "The device says that it is a reaction point, and ignores CNPs.",
