@@ -58,17 +58,24 @@ void judge_depth(const Context& context, const flow::CmMessage& reply) {
     }
 }
 
-// CM-09: a DREQ names the QP of its receiver, as the receiver's own REQ or REP did.
+// CM-09: a DREQ names the QP of its receiver, as one of the receiver's own REQs or REPs did. After
+// a restart, or of another adapter at its address, a REQ may have the same ID.
 void judge_disconnect(const Context& context, const flow::CmMessage& message,
                       const std::deque<Repeatable>& messages) {
     const auto introduced = [&](const Repeatable& one) {
         const bool names_qp =
-            one.message.kind == flow::CmKind::Request || one.message.kind == flow::CmKind::Reply;
+            one.message.kind == flow::CmKind::Request ||
+            (one.message.kind == flow::CmKind::Reply && one.message.remote_id == message.local_id);
         return names_qp && one.sender == context.packet.destination &&
                one.receiver == context.packet.source && one.message.local_id == message.remote_id;
     };
-    const auto latest = std::ranges::find_if(messages.rbegin(), messages.rend(), introduced);
-    if (latest == messages.rend() || latest->message.qpn == message.remote_qpn) return;
+    const Repeatable* latest = nullptr;
+    for (const Repeatable& one : messages) {
+        if (!introduced(one)) continue;
+        if (one.message.qpn == message.remote_qpn) return;
+        latest = &one;
+    }
+    if (latest == nullptr) return;
     context.report("CM-09", kDamage, Evidence(context.packet.number, latest->first_number),
                    {phrase({"DREQ names QP ", message.remote_qpn.value}),
                     phrase({"its receiver has QP ", latest->message.qpn.value})});

@@ -143,29 +143,35 @@ class NeverLeaves final : public MessageFilter {
     bool sends(wire::MutableBytes message) override { return attribute_of(message) != Attribute; }
 };
 
-// CM-09: a DREQ is obeyed whatever QP it names.
-class AnyQpEnds final : public MessageFilter {
-    bool hears(wire::MutableBytes message) override {
-        if (attribute_of(message) == kDreq) wire::store_be<3>(message, kDreqQpnAt, qpn_.value);
-        return true;
-    }
+// Knows the QP of the connection that it accepted last.
+class KnowsItsQp : public MessageFilter {
+  protected:
     bool sends(wire::MutableBytes message) override {
         if (attribute_of(message) == kRep) qpn_ = {wire::load_u24(message, rep::kQpnAt)};
         return true;
     }
+    void name_own_qp(wire::MutableBytes message) const {
+        if (attribute_of(message) == kDreq) wire::store_be<3>(message, kDreqQpnAt, qpn_.value);
+    }
 
-    wire::Qpn qpn_; // of the latest REP
+  private:
+    wire::Qpn qpn_;
+};
+
+// CM-09: a DREQ is obeyed whatever QP it names.
+class AnyQpEnds final : public KnowsItsQp {
+    bool hears(wire::MutableBytes message) override {
+        name_own_qp(message);
+        return true;
+    }
 };
 
 // CM-09: a DREQ names the device's QP and not the peer's.
-class OwnQpEnds final : public MessageFilter {
+class OwnQpEnds final : public KnowsItsQp {
     bool sends(wire::MutableBytes message) override {
-        if (attribute_of(message) == kRep) qpn_ = {wire::load_u24(message, rep::kQpnAt)};
-        if (attribute_of(message) == kDreq) wire::store_be<3>(message, kDreqQpnAt, qpn_.value);
-        return true;
+        name_own_qp(message);
+        return KnowsItsQp::sends(message);
     }
-
-    wire::Qpn qpn_; // of the latest REP
 };
 
 void another_connection_ended(wire::MutableBytes message) {

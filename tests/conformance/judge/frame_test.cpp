@@ -18,6 +18,7 @@ constexpr std::size_t kBth = 14 + 20 + 8;
 constexpr std::size_t kQkey = kBth + 12;
 constexpr std::size_t kCmData = kBth + 12 + 8 + 24;
 constexpr std::size_t kReplyDepth = kCmData + 25;
+constexpr std::size_t kReplyQpn = kCmData + 12;
 constexpr std::size_t kRejectReason = kCmData + 11;
 constexpr std::size_t kRequestGid = kCmData + 56;
 constexpr std::size_t kRequestPsn = kCmData + 44;
@@ -211,6 +212,15 @@ TEST_CASE("judge CM-09: a DREQ names the QP of its receiver", "[judge][CM-09]") 
     CHECK(changed("rxe-rping-cm", 64, kDisconnectQpn + 1, 0x77) == certain("CM-09"));
     CHECK(changed("rxe-rping-cm", 64, kDisconnectQpn + 3, 0x77) == kNothing); // not of the QPN
     CHECK(changed("rxe-rping-cm", 64, kDisconnectQpn - 1, 0x77) == kNothing); // another connection
+    // The peer has restarted: another REQ has the same ID, and the DREQ ends the older connection.
+    auto frames = frames_of(pcap("rxe-rping-cm"));
+    Frame again = frames.at(1); // the receiver of the DREQ sent the REP
+    again.time_ns = frames.at(62).time_ns;
+    again.bytes.at(kReplyQpn + 1) ^= std::byte{0x40};
+    wire::seal(again.bytes);
+    frames.insert(frames.begin() + 63, again);
+    const auto found = found_by(judge_of(frames));
+    CHECK(std::ranges::none_of(found, [](const Found& one) { return one.rule == "CM-09"; }));
 }
 
 TEST_CASE("judge CM-13: IPv4 peers are named by mapped GIDs", "[judge][CM-13]") {
