@@ -41,13 +41,13 @@ class NeedsOfCase {
         }
         if (one.name == "srq") add("srq");
         if (one.name == "alt") add("apm");
-        if (one.name == "flow_control") add("e2e_credits");
         const auto* expr = std::get_if<script::Expr>(&one.value);
         if (expr != nullptr && expr->kind == script::Expr::Kind::Number)
             number(one.name, expr->number);
     }
     void number(std::string_view name, std::int64_t value) {
         if (name == "sge" && value > 1) add("sge", value);
+        if (name == "flow_control" && value > 0) add("e2e_credits");
         if (name == "inline" && value > 0) add("inline", value);
         if (name == "max_rd_atomic" && value > 1) add("rd_atomic", value);
         if (name == "max_dest_rd_atomic" && value > 1) add("dest_rd_atomic", value);

@@ -68,7 +68,8 @@ bool ManagementHost::serve(wire::Instant now) {
     while (!free_.empty()) {
         const auto received = engine_.poll_completion(receive_cq_);
         if (!received) break;
-        if (received->status != WcStatus::Success) continue; // of a QP in ERR, which flushes more
+        // A QP in ERR flushes each receive at once: posting it again would never end.
+        if (received->status != WcStatus::Success) continue;
         take(*received, now);
         receive_into(received->id);
         sent = send(now) || sent;

@@ -73,3 +73,18 @@ TEST_CASE("management: QP 1 answers to where a datagram came from, more often th
         }
     }
 }
+
+TEST_CASE("management: a QP 1 that is in ERR keeps its host from nothing", "[engine][N-30]") {
+    const wire::Instant now{};
+    Engine engine(Config{});
+    ManagementHost host(engine, now);
+    bool failed = false;
+    for (std::uint32_t i = 0; i < 4 && !failed; ++i) {
+        const auto report = engine.query_qp(QpId{i});
+        failed = report && report->qpn == wire::kGsiQpn &&
+                 engine.modify_qp(QpId{i}, {.state = QpState::Err}, now).has_value();
+    }
+    REQUIRE(failed);
+    CHECK_FALSE(host.serve(now)); // it posts no receive again, which would be flushed at once
+    CHECK_FALSE(host.serve(now));
+}
