@@ -51,7 +51,8 @@ std::optional<std::size_t> accused(const CaseResult& result) {
         return blamed->packet;
     }
     for (const interpreter::Violation& violation : result.violations) {
-        if (!violation.packets.empty()) return std::ranges::max(violation.packets);
+        if (violation.certain && !violation.packets.empty())
+            return std::ranges::max(violation.packets);
     }
     return std::nullopt;
 }

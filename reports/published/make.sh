@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Makes the published reports: the built-in engine, devices whose reports exist, and the matrix over
+# Makes the published reports of devices, which it plays or whose reports exist, and the matrix over
 # all of them.
 #   make.sh [DEVICE]...   where DEVICE is one of
 #     linux-rxe-VERSION            plays the suite and the data sheet on that kernel, as
@@ -59,10 +59,18 @@ play_userspace() {
 for device in "$@"; do
     name=${device%%[=@]*}
     case ${device#"$name"} in
-    =/*) IFS=, read -ra folders <<<"${device#*=}" && publish "$name" "${folders[@]}" ;;
+    =*)
+        IFS=, read -ra folders <<<"${device#*=}"
+        for folder in "${folders[@]}"; do
+            [[ $folder == /* ]] ||
+                { echo "published: expected a whole path, got $folder" >&2 && exit 2; }
+        done
+        publish "$name" "${folders[@]}"
+        ;;
     @*) play_userspace "$name" "${device#*@}" ;;
     *)
-        [[ $device == linux-rxe-* ]] || { echo "published: what is $device?" >&2 && exit 2; }
+        [[ $device == linux-rxe-* ]] ||
+            { echo "published: expected linux-rxe-VERSION, got $device" >&2 && exit 2; }
         play_kernel "$device" "${device#linux-rxe-}"
         ;;
     esac
