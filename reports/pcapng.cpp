@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "conformance/plan/plan.hpp"
+#include "conformance/plan/shell_word.hpp"
 #include "dissector/capture/reader.hpp"
 #include "dissector/wire/safe_text.hpp"
 #include "reports/case_rows.hpp"

@@ -13,6 +13,7 @@
 #include "conformance/explorer/exploration.hpp"
 #include "conformance/mutants/mutants.hpp"
 #include "conformance/plan/plan.hpp"
+#include "conformance/plan/shell_word.hpp"
 #include "conformance/testbed/virtual_testbed.hpp"
 #include "dissector/command_line/stop_on_signal.hpp"
 #include "reports/console.hpp"

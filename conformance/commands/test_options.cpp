@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "conformance/plan/plan.hpp"
+#include "conformance/plan/shell_word.hpp"
 #include "dissector/capture/decoded_frames.hpp"
 
 namespace veriroce::commands {

@@ -127,7 +127,7 @@ class EachMarkBeginsInterval final : public engine::SurfaceFilter {
                  std::vector<engine::OwnedDatagram>& in,
                  std::vector<engine::OwnedDatagram>& /*answers*/) override {
         if (datagram.envelope.ecn == wire::kCongestionExperienced) {
-            too_early_ = last_ && now - *last_ < engine::NotificationPoint{}.interval;
+            too_early_ = last_ && now - *last_ < kInterval;
             last_ = now;
         }
         in.push_back(std::move(datagram));
@@ -139,6 +139,7 @@ class EachMarkBeginsInterval final : public engine::SurfaceFilter {
     }
 
   private:
+    static constexpr wire::Duration kInterval = std::chrono::milliseconds(1);
     std::optional<wire::Instant> last_; // mark
     bool too_early_ = false;            // of the latest one
 };
@@ -257,8 +258,8 @@ constexpr std::array kMutants{
            .make_filter = make<CnpNamesReceiver>},
     Mutant{.name = "each_mark_begins_the_cnp_interval",
            .rule = "CNP-01",
-           .description = "Marks that are closer together than the interval draw one CNP alone, "
-                          "however long they go on.",
+           .description = "Marks that are less than 1 ms apart draw one CNP alone, however long "
+                          "they go on.",
            .cases = "cnp/as-long-as-marks-come",
            .make_filter = make<EachMarkBeginsInterval>},
     Mutant{.name = "cnps_do_not_slow_a_sender",

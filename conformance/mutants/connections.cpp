@@ -259,7 +259,7 @@ constexpr std::array kMutants{
     Mutant{.name = "disconnect_request_names_own_qp",
            .rule = "CM-09",
            .description = "A DREQ names the QP of its sender and not the receiver's.",
-           .judge_cases = "cm/ended-by-the-program cm/retries-of-each-message",
+           .cases = "cm/ended-by-the-program cm/retries-of-each-message",
            .make_filter = make<OwnQpEnds>},
     Mutant{.name = "disconnect_request_leaves_once",
            .rule = "CM-01",

@@ -14,6 +14,7 @@
 #include "conformance/plan/axes.hpp"
 #include "conformance/plan/needs.hpp"
 #include "conformance/plan/run_name.hpp"
+#include "conformance/plan/shell_word.hpp"
 #include "conformance/script/words.hpp"
 #include "dissector/wire/nearest_word.hpp"
 

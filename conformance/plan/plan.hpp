@@ -110,9 +110,6 @@ struct ScriptFile {
 using Compile = std::expected<script::Script, std::vector<script::Diagnostic>> (*)(
     std::string_view path, std::string_view text, std::int64_t usual_mtu);
 
-// A word for the shell, in quotes where it needs them.
-std::string shell_word(const std::string& text);
-
 // Compiles and expands what the selection selects of the program's own cases and of the files that
 // it names. `files` are those that the caller has read for names ending in ".roce".
 std::expected<Plan, PlanError> make_plan(const Selection& selection,

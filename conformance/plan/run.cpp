@@ -7,6 +7,7 @@
 #include "conformance/plan/device_notes.hpp"
 #include "conformance/plan/judgeable.hpp"
 #include "conformance/plan/run_name.hpp"
+#include "conformance/plan/shell_word.hpp"
 #include "dissector/command_line/stop_on_signal.hpp"
 
 namespace veriroce::plan {

@@ -368,26 +368,29 @@ class FaultLineParser {
         return set;
     }
 
-    // 0.01, or two known numbers: loss/1000.
+    // 0.01, or a ratio of known numbers: loss/1000.
     double probability() {
         const Token first = cursor_.peek();
-        double chance = first.real;
-        if (first.kind == Token::Kind::Number && !first.whole) {
+        if (first.kind == Token::Kind::Number && !first.whole && first.unit == Unit::None) {
             cursor_.next();
-        } else {
-            const Expr expr = parse_number(cursor_, scope_);
-            const bool ratio = expr.kind == Expr::Kind::Divide;
-            const auto above = constant_of(ratio ? expr.operands[0] : expr);
-            const auto below = ratio ? constant_of(expr.operands[1]) : 1;
-            chance = above && below && *below != 0
-                         ? static_cast<double>(*above) / static_cast<double>(*below)
-                         : -1;
+            return between_0_and_1(first.span, first.real);
         }
-        if (first.unit != Unit::None || chance < 0 || chance > 1) {
-            cursor_.fail(first.span,
-                         "a probability must be 0 to 1, for example p=0.01 or p=loss/1000");
-        }
-        return chance;
+        const Expr expr = parse_number(cursor_, scope_);
+        const bool ratio = expr.kind == Expr::Kind::Divide;
+        const bool plain = ratio ? std::ranges::all_of(expr.operands, is_plain) : is_plain(expr);
+        if (!plain) return between_0_and_1(expr.span, -1);
+        if (!ratio) return between_0_and_1(expr.span, static_cast<double>(known(expr, 0)));
+        const auto above = static_cast<double>(known(expr.operands[0], 0));
+        return between_0_and_1(expr.span, above / static_cast<double>(known(expr.operands[1], 1)));
+    }
+    static bool is_plain(const Expr& expr) {
+        return expr.operands.empty() && expr.unit == Unit::None;
+    }
+    double between_0_and_1(const SourceSpan& span, double chance) {
+        const bool fits = chance >= 0 && chance <= 1;
+        if (!fits)
+            cursor_.fail(span, "a probability must be 0 to 1, for example p=0.01 or p=loss/1000");
+        return fits ? chance : 0;
     }
 
     fault::Range small_range(std::string_view what, std::int64_t highest) {

@@ -1,8 +1,12 @@
 #include "conformance/sheet/congestion.hpp"
 
 #include <array>
+#include <cstddef>
+#include <cstdint>
 #include <map>
 #include <set>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include <fmt/format.h>
@@ -18,10 +22,10 @@ constexpr double kSlower = 1.5;
 // The CNPs of a run that marks packets of two connections.
 struct Cnps {
     const Seen* first_marked = nullptr;
-    const Seen* first = nullptr; // CNP
-    std::size_t all = 0;
+    const Seen* first = nullptr; // CNP, if it came after that
+    std::size_t count = 0;
     std::set<std::uint32_t> marked;                          // QPs of the device
-    std::map<std::uint32_t, std::vector<const Seen*>> by_qp; // that they are for
+    std::map<std::uint32_t, std::vector<const Seen*>> by_qp; // CNPs by the QP that they name
 };
 
 Cnps cnps_in(const Packets& packets) {
@@ -32,7 +36,7 @@ Cnps cnps_in(const Packets& packets) {
             cnps.marked.insert(one.packet.bth.dest_qp.value);
         }
         if (!one.dut() || one.operation() != Operation::Cnp) continue;
-        if (cnps.all++ == 0) cnps.first = &one;
+        if (cnps.count++ == 0 && cnps.first_marked != nullptr) cnps.first = &one;
         cnps.by_qp[one.packet.bth.dest_qp.value].push_back(&one);
     }
     return cnps;
@@ -41,10 +45,10 @@ Cnps cnps_in(const Packets& packets) {
 void add_scope(DataSheet& sheet, const Cnps& cnps, std::string_view name, std::string_view title) {
     if (cnps.first_marked == nullptr) return;
     sheet.add({std::string(name), std::string(title),
-               cnps.all == 0                            ? "cause no CNP"
+               cnps.count == 0                          ? "cause no CNP"
                : cnps.by_qp.size() < cnps.marked.size() ? "cause CNPs for one of them"
                                                         : "cause CNPs for each of them",
-               fmt::format("{} CNPs for {} connections", cnps.all, cnps.by_qp.size())});
+               fmt::format("{} CNPs for {} connections", cnps.count, cnps.by_qp.size())});
 }
 
 // What a packet of the tester is, where it may draw a CNP; empty for any other.
@@ -69,7 +73,7 @@ void cnp(DataSheet& sheet, const CaseResult& /*result*/, const Packets& packets)
                       "", between(*list[i - 1], *list[i]));
         }
     }
-    if (cnps.first_marked != nullptr && cnps.first != nullptr) {
+    if (cnps.first != nullptr) {
         sheet.add("cnp_latency", "First CNP after the first marked packet", Unit::Nanoseconds, "",
                   between(*cnps.first_marked, *cnps.first));
     }

@@ -360,12 +360,16 @@ void rnr_retries(DataSheet& sheet, const CaseResult& result, const Packets& pack
 }
 
 void rnr_forever(DataSheet& sheet, const CaseResult& /*result*/, const Packets& packets) {
-    const bool taken = std::ranges::any_of(packets, [](const Seen& one) {
-        return one.from == Side::Tester && one.acknowledges(AckKind::Ack);
-    });
+    const auto answers = [&](AckKind kind) {
+        return std::ranges::count_if(packets, [kind](const Seen& one) {
+            return one.from == Side::Tester && one.acknowledges(kind);
+        });
+    };
+    if (answers(AckKind::RnrNak) == 0) return;
+    const bool taken = answers(AckKind::Ack) != 0;
     sheet.add({"rnr_forever", "With rnr_retry 7 a request",
                taken ? "is sent until it is taken" : "is given up",
-               fmt::format("{} tries in 100 ms of RNR NAKs", tries_again(packets) + 1)});
+               fmt::format("after {} RNR NAKs in 100 ms", answers(AckKind::RnrNak))});
 }
 
 void rnr_timer(DataSheet& sheet, const CaseResult& result, const Packets& packets) {
@@ -414,7 +418,9 @@ void goodput(DataSheet& sheet, const CaseResult& result, const Packets& packets)
         if (payload > 0) bytes[one.psn] = payload;
         if (one.operation() == Operation::AtomicAcknowledge) bytes[one.psn] = atomic;
     }
-    if (bytes.empty() || packets.back().at == packets.front().at) return;
+    const bool unfinished = std::ranges::any_of(
+        result.findings, [](const interpreter::Finding& one) { return one.line != 0; });
+    if (unfinished || bytes.empty() || packets.back().at == packets.front().at) return;
     const std::int64_t arrived =
         std::accumulate(bytes.begin(), bytes.end(), std::int64_t{0},
                         [](std::int64_t sum, const auto& one) { return sum + one.second; });
@@ -423,11 +429,12 @@ void goodput(DataSheet& sheet, const CaseResult& result, const Packets& packets)
     if (op.empty()) op = "READ";
     const bool is_atomic = op.starts_with("ATOMIC_");
     if (is_atomic || op.starts_with("RDMA_")) op.remove_prefix(op.find('_') + 1);
-    sheet.add(fmt::format("goodput_{}", op),
-              fmt::format("Goodput of {}s{} against loss", op, is_atomic ? "" : " of 16 packets"),
-              Unit::BitsPerSecond,
-              fmt::format("{:g} %", static_cast<double>(value_of(result.id, "loss")) / 10.0),
-              static_cast<std::int64_t>(8.0 * static_cast<double>(arrived) / time.count()));
+    sheet.add(
+        fmt::format("goodput_{}", op),
+        fmt::format("Goodput of {}{} against loss", op, is_atomic ? "" : ", 16 packets each,"),
+        Unit::BitsPerSecond,
+        fmt::format("{:g} %", static_cast<double>(value_of(result.id, "loss")) / 10.0),
+        static_cast<std::int64_t>(8.0 * static_cast<double>(arrived) / time.count()));
 }
 
 struct Measuring {

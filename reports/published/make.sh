@@ -43,7 +43,8 @@ play_kernel() {
     for part in suite sheet; do
         local args=()
         [[ $part == suite ]] || args=(--data-sheet --slow)
-        (cd "$root" && KERNELS_REPORT=$work/$1-played/$part tests/interop/kernels.sh "$2" "${args[@]}")
+        (cd "$root" &&
+            KERNELS_REPORT=$work/$1-played/$part tests/interop/kernels.sh "$2" "${args[@]}")
     done
     publish "$1" "$work/$1-played"/{suite,sheet}/*/all
 }

@@ -197,6 +197,7 @@ class Session {
         if (input.byte() % 2 == 0) { // whatever the table says
             QpAttributes any{.state = state};
             if (input.rarely()) any.sqd_async_notify = true;
+            if (input.rarely()) any.flow_control = true;
             if (state == QpState::Reset) {
                 forget(qp);
             } else {

@@ -108,7 +108,8 @@ play_part() { # part deadline ARGS...
     # A part that is begun late is ended at once, so that its report says incomplete.
     timeout -s INT -k 60 "$((left > 5 ? left : 5))" ip netns exec "$tester_ns" \
         "$veriroce" test -q --dut "$DUT_LISTEN" -i tester0 \
-        --tester-address "${DUT_ADDRESS%.*}.254/24,${DUT_ADDRESS%.*}.253/24" --shard "$part/$parts" \
+        --tester-address "${DUT_ADDRESS%.*}.254/24,${DUT_ADDRESS%.*}.253/24" \
+        --shard "$part/$parts" \
         --dut-reset "'$script' --revive" --report "$USERSPACE_PART" "$@" \
         >"$USERSPACE_PART/console.txt" 2>&1 || true
     stop_device

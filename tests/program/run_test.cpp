@@ -178,11 +178,11 @@ TEST_CASE("run: the command that runs a case again plays that run alone", "[prog
     const Outcome second = place.run(again);
     CHECK(second.code == 1);
     CHECK(second.out.find("\n1 run in ") != std::string::npos);
-    // The console names the file with the packets.
-    const std::size_t at = first.out.find("packets   ");
+    // The console names the file with the packets, and the packet that it is about.
+    const std::size_t at = first.out.find("packets   wireshark -g ");
     REQUIRE(at != std::string::npos);
-    const std::string file = first.out.substr(at + 10, first.out.find('\n', at) - at - 10);
-    CHECK(place.run("veriroce dissect " + file).code == 0);
+    const std::string command = first.out.substr(at, first.out.find('\n', at) - at);
+    CHECK(place.run("veriroce dissect " + command.substr(command.rfind(' '))).code == 0);
 }
 
 TEST_CASE("run: merged shards are the run of the whole plan", "[program]") {
