@@ -120,7 +120,7 @@ class CnpNamesReceiver final : public engine::SurfaceFilter {
     std::map<wire::Qpn, wire::Qpn> receivers_; // by the QPN of the sender
 };
 
-// CNP-01: each mark begins the interval anew, whether a CNP left or not.
+// CNP-01: each mark restarts the interval, even a mark that draws no CNP.
 class EachMarkBeginsInterval final : public engine::SurfaceFilter {
   public:
     void inbound(engine::OwnedDatagram datagram, wire::Instant now,
@@ -140,8 +140,8 @@ class EachMarkBeginsInterval final : public engine::SurfaceFilter {
 
   private:
     static constexpr wire::Duration kInterval = std::chrono::milliseconds(1);
-    std::optional<wire::Instant> last_; // mark
-    bool too_early_ = false;            // of the latest one
+    std::optional<wire::Instant> last_; // when the latest mark came
+    bool too_early_ = false;            // the latest mark came within the interval
 };
 
 // CA17-45
