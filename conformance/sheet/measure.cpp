@@ -411,6 +411,9 @@ void implied_nak(DataSheet& sheet, const CaseResult& /*result*/, const Packets& 
 // The bytes that arrived, by the time from the first packet to the last. The case's value `loss` is
 // in packets of a thousand.
 void goodput(DataSheet& sheet, const CaseResult& result, const Packets& packets) {
+    const bool unfinished = std::ranges::any_of(
+        result.findings, [](const interpreter::Finding& one) { return one.line != 0; });
+    if (unfinished) return;
     constexpr std::int64_t atomic = 8;          // bytes
     std::map<std::int64_t, std::int64_t> bytes; // by PSN: what is sent again counts once
     for (const Seen& one : packets) {
@@ -418,9 +421,7 @@ void goodput(DataSheet& sheet, const CaseResult& result, const Packets& packets)
         if (payload > 0) bytes[one.psn] = payload;
         if (one.operation() == Operation::AtomicAcknowledge) bytes[one.psn] = atomic;
     }
-    const bool unfinished = std::ranges::any_of(
-        result.findings, [](const interpreter::Finding& one) { return one.line != 0; });
-    if (unfinished || bytes.empty() || packets.back().at == packets.front().at) return;
+    if (bytes.empty() || packets.back().at == packets.front().at) return;
     const std::int64_t arrived =
         std::accumulate(bytes.begin(), bytes.end(), std::int64_t{0},
                         [](std::int64_t sum, const auto& one) { return sum + one.second; });
